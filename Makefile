@@ -1,0 +1,54 @@
+# Two commands matter: `make demo` (see it) and `make test` (trust it). Both start from a bare Python.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+# Without .pyc files importing crewai takes twice as long, in every kernel that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test check unit notebooks lab refresh browser clean
+
+demo: $(VENV)/.demo ## Open JupyterLab on the quickstart: no key, no network, no question.
+	$(BIN)/jupyter lab $(ROOT_FLAG) --LabApp.news_url= \
+		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks/01_quickstart.ipynb
+
+test: check unit notebooks lab ## Everything, cheap things first. CI runs exactly this.
+
+check: $(VENV)/.test ## Format, lint, types, layers.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: $(VENV)/.test browser ## All tests but the JupyterLab journeys and the notebooks.
+	$(BIN)/python -m pytest --ignore=tests/lab
+
+notebooks: $(VENV)/.test ## The tutorials, strictly: every printed output is true.
+	$(BIN)/python -m tests.notebooks
+
+lab: $(VENV)/.test browser ## Journeys of a person in a real JupyterLab in a real browser.
+	$(BIN)/python -m pytest tests/lab
+
+refresh: $(VENV)/.test ## Run the tutorials and store their outputs.
+	$(BIN)/python -m tests.notebooks --refresh
+
+browser: ## Chromium, from the distribution.
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+		{ $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q chromium; }
+
+$(VENV)/bin/uv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q uv
+
+$(VENV)/.demo: $(VENV)/bin/uv pyproject.toml
+	$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode -e ".[demo]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/bin/uv pyproject.toml
+	$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode -e ".[test]"
+	@touch $@ $(VENV)/.demo
+
+clean: ## Forget everything that was made.
+	rm -rf $(VENV) .kernels build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

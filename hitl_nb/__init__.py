@@ -1,0 +1,13 @@
+"""Human-in-the-loop inside the notebook.
+
+An agent pauses, a card appears in the cell, a person decides, and the run goes on with exactly that answer.
+"""
+
+from hitl_nb._calls import Call
+from hitl_nb._tools import human_in_the_loop
+from hitl_nb.agents.flow import keep_offline
+from hitl_nb.session import Session
+
+__all__ = ["Call", "Session", "human_in_the_loop"]
+
+keep_offline()

@@ -1,0 +1,60 @@
+"""What an answer looks like on the wire.
+
+A tool message carries a string. The table is the web's (CopilotKit's `respond`): a string travels verbatim,
+nothing becomes the empty string, all else is compact JSON with non-ASCII kept and NaN as ``null``.
+The typed value itself stays in the kernel, in ``Call.answer``.
+"""
+
+import json
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from hitl_nb.errors import InvalidValue
+
+ABORTED = "Error: Human-in-the-loop interaction aborted"
+"""The web client's own words for a call that was stopped; models know them."""
+
+_NOT_DONE = "This was NOT executed. Do not call it again with the same arguments unless the user asks for it."
+
+
+def encode(value: Any) -> str:
+    """Give the tool message content for an answer.
+
+    Args:
+        value: None, a string, plain data, a pydantic model, dataclass, date, Decimal, set, … or a mix.
+
+    Raises:
+        InvalidValue: `value` has no JSON form (a DataFrame, an open file, a cycle).
+
+    ======================  =======================
+    ``None``, ``""``        ``""``
+    ``"a string"``          verbatim
+    ``True``, ``0``         ``true``, ``0``
+    ``float("nan")``        ``null``
+    ``{"a": 1}``            ``{"a":1}``
+    a pydantic model        its JSON, compact
+    ======================  =======================
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return str(value)
+    try:
+        return to_json(value, inf_nan_mode="null", by_alias=True).decode()
+    except (PydanticSerializationError, ValueError, TypeError, UnicodeError) as error:
+        raise InvalidValue(
+            f"The answer, a `{type(value).__name__}`, cannot be sent to the model: {error}. "
+            "Answer with plain data or a pydantic model instead, e.g. `call.respond(df.to_dict('records'))`."
+        ) from error
+
+
+def encode_refusal(status: str, reason: str | None) -> str:
+    """Give the tool message content for a call that ended without an answer: structured, and unmistakable."""
+    content = {"status": status, "approved": False, "reason": reason, "message": _NOT_DONE}
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def encode_error(message: str) -> str:
+    """Give the tool message content that tells the model its call was wrong, so that it can call again."""
+    return json.dumps({"error": message}, ensure_ascii=False, separators=(",", ":"))

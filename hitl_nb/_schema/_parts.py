@@ -1,0 +1,71 @@
+"""A value taken apart by one level: what stands at which key, whatever kind of container it is.
+
+A model or dataclass is read by the names its schema shows (the aliases), so that a path means the same in the
+form, in an edit and in an error.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, RootModel
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+__all__ = ["is_sequence", "key_text", "opened", "real_key"]
+
+
+def opened(value: Any) -> Any:
+    """`value` as a plain mapping or sequence if it is a model, a dataclass or an enum member; else as it is."""
+    if isinstance(value, RootModel):
+        return opened(value.root)
+    if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
+        return dict(_fields(value))
+    return value.value if isinstance(value, Enum) else value
+
+
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    declared: Mapping[str, FieldInfo] | None = getattr(type(value), "__pydantic_fields__", None)
+    if declared is None:
+        yield from ((each.name, getattr(value, each.name)) for each in fields(value) if each.init)
+        return
+    for name, info in declared.items():
+        if info.init is not False:
+            yield _input_name(name, info), getattr(value, name)
+    yield from (getattr(value, "__pydantic_extra__", None) or {}).items()
+
+
+def _input_name(name: str, info: FieldInfo) -> str:
+    """The key under which pydantic takes the field, and its JSON Schema shows it."""
+    alias = info.validation_alias
+    if isinstance(alias, AliasChoices):
+        alias = next((choice for choice in alias.choices if isinstance(choice, str)), None)
+    return alias if isinstance(alias, str) else name
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether `value` is a list to a form: a list, tuple, set, deque, … but no text and no bytes."""
+    return isinstance(value, Sequence | Set) and not isinstance(value, str | bytes | bytearray | memoryview)
+
+
+def key_text(key: Any) -> str:
+    """A key as the text that JSON has for it: `1` for 1, `true` for True."""
+    if isinstance(key, str) and not isinstance(key, Enum):
+        return key
+    plain = to_jsonable_python(key)
+    return {True: "true", False: "false", None: "null"}.get(plain, str(plain)) if not isinstance(plain, str) else plain
+
+
+def real_key(mapping: Mapping[Any, Any], step: Any) -> Any:
+    """The key of `mapping` that the browser calls `step` (`dict[int, …]` has ints).
+
+    Raises:
+        KeyError: there is none.
+    """
+    if step in mapping:
+        return step
+    for key in mapping:
+        if not isinstance(key, str) and key_text(key) == step:
+            return key
+    raise KeyError(step)

@@ -1,0 +1,217 @@
+"""A plain function defines a tool: its parameters become a pydantic model, its return type the answer's.
+
+A notebook makes this harder than it sounds. Annotations may be strings (`from __future__ import
+annotations`), the classes they name may exist only in the cell, or in the function that is running right now,
+and the one place where people do describe a parameter is often the docstring.
+"""
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+
+from hitl_nb._schema._docstring import described_parameters
+from hitl_nb._schema._validate import PydanticValidator
+from hitl_nb.errors import ToolDefinitionError
+
+__all__ = ["answer_of", "parameters_of"]
+
+_CONFIG: Final = ConfigDict(
+    # A tool may have a parameter called `model_name`; our models are read by key, so nothing is shadowed.
+    protected_namespaces=(),
+    # A name that the function does not know must not vanish in silence: the person would approve less than
+    # was asked.
+    extra="forbid",
+)
+_NO_MODEL: Final = (PydanticUserError, ToolDefinitionError, NameError, TypeError)
+
+
+def parameters_of(function: Callable[..., Any]) -> type[BaseModel]:
+    """The parameters of `function` as a pydantic model, named after it in CamelCase.
+
+    Defaults, `Annotated[..., Field(...)]` and `= Field(...)` are kept. A parameter without a description of
+    its own takes it from the docstring's `Args:` (Google) or `Parameters` (numpy) section.
+
+    Raises:
+        ToolDefinitionError: a parameter is `*args`, `**kwargs`, positional-only, without annotation, or of a
+            type that has no JSON form. The message names it and ends with the line to write instead.
+    """
+    name = _name(function)
+    descriptions = described_parameters(inspect.getdoc(function) or "")
+    fields = {
+        parameter.name: _field(function, parameter, descriptions.get(parameter.name))
+        for parameter in _signature(function).parameters.values()
+    }
+    try:
+        return _model(name, function, fields)
+    except _NO_MODEL as error:
+        raise ToolDefinitionError(
+            f"`{name}`: {_culprit(name, function, fields)} has no JSON form, so a model cannot send it. "
+            "Write a type made of models, lists, dicts and scalars, e.g. `rows: list[dict[str, float]]`."
+        ) from error
+
+
+def answer_of(function: Callable[..., Any]) -> Any:
+    """The return annotation of `function`; `Any` when it is missing or None.
+
+    Raises:
+        ToolDefinitionError: the annotation names something that does not exist.
+    """
+    annotation = _signature(function).return_annotation
+    if annotation is inspect.Signature.empty or annotation in (None, "None"):
+        return Any
+    resolved = _resolved(function, "return", annotation)
+    return Any if resolved is type(None) else resolved
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise ToolDefinitionError(
+            f"`{_name(function)}` has no signature to read. Write `def my_tool(text: str) -> str: ...`."
+        ) from error
+
+
+def _field(function: Callable[..., Any], parameter: inspect.Parameter, description: str | None) -> tuple[Any, Any]:
+    _refuse_what_a_model_cannot_send(_name(function), parameter)
+    annotation = _resolved(function, parameter.name, parameter.annotation)
+    default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+    if description and not _is_described(annotation, default):
+        annotation = Annotated[annotation, Field(description=description)]
+    return annotation, default
+
+
+def _refuse_what_a_model_cannot_send(name: str, parameter: inspect.Parameter) -> None:
+    own = parameter.name
+    if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+        problem, instead = (
+            f"takes `*{own}`, but a model sends every argument by its name",
+            f"{own}: list[str]",
+        )
+    elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+        problem, instead = (
+            f"takes `**{own}`, but a model needs to be told each name",
+            f"{own}: dict[str, str]",
+        )
+    elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+        problem = f"takes `{own}` by position only, but a model sends every argument by its name"
+        instead = f"def {name}({own}: {_written(parameter.annotation)})"
+        raise ToolDefinitionError(f"`{name}` {problem}. Write `{instead}` without the `/`.")
+    elif parameter.annotation is inspect.Parameter.empty:
+        problem = f"does not say what `{own}` is, and a model has to be told"
+        instead = f"{own}: {_guess(parameter.default)}"
+    elif own.startswith("_"):
+        problem = f"has a parameter `{own}`; a leading underscore makes a name private"
+        instead = f"{own.lstrip('_') or 'value'}: {_written(parameter.annotation)}"
+    else:
+        return
+    raise ToolDefinitionError(f"`{name}` {problem}. Write `{instead}`.")
+
+
+def _resolved(function: Callable[..., Any], own: str, annotation: Any) -> Any:
+    """Evaluate one annotation, looking for missing names in the frames that lead here.
+
+    pydantic does the same for classes defined inside functions; only our own frames are no place to look.
+    """
+    carrier = SimpleNamespace(__annotations__={own: annotation})
+    scope, local = _scope(function), dict[str, Any]()
+    while True:
+        try:
+            return get_type_hints(carrier, scope, local, include_extras=True)[own]
+        except NameError as error:
+            missing = error.name or ""
+            frame = _frame_that_knows(missing)
+            if frame is None or missing in local:
+                raise _unknown_annotation(function, own, annotation, error) from error
+            local[missing] = frame[missing]
+        except (TypeError, SyntaxError, AttributeError) as error:
+            raise _unknown_annotation(function, own, annotation, error) from error
+
+
+def _scope(function: Callable[..., Any]) -> dict[str, Any]:
+    target: Any = inspect.unwrap(function)
+    while hasattr(target, "func"):  # functools.partial
+        target = target.func
+    target = getattr(target, "__func__", target)
+    if not hasattr(target, "__globals__"):
+        target = type(target).__call__
+    closure = inspect.getclosurevars(target).nonlocals if inspect.isfunction(target) else {}
+    return {**getattr(target, "__globals__", {}), **closure}
+
+
+def _frame_that_knows(name: str) -> Mapping[str, Any] | None:
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not f"{module}.".startswith("hitl_nb.") and name in frame.f_locals:
+            return frame.f_locals
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+    return None
+
+
+def _unknown_annotation(
+    function: Callable[..., Any], own: str, annotation: Any, error: Exception
+) -> ToolDefinitionError:
+    what = "the return type" if own == "return" else f"parameter `{own}`"
+    return ToolDefinitionError(
+        f"`{_name(function)}`: {what} is annotated `{_written(annotation)}`, which cannot be evaluated: "
+        f"{_first_line(error)} Define or import it above `def {_name(function)}`."
+    )
+
+
+def _is_described(annotation: Any, default: Any) -> bool:
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return any(isinstance(part, FieldInfo) and part.description for part in (*metadata, default))
+
+
+def _model(name: str, function: Callable[..., Any], fields: dict[str, tuple[Any, Any]]) -> type[BaseModel]:
+    title = "".join(word[:1].upper() + word[1:] for word in name.split("_")) or "Parameters"
+    with warnings.catch_warnings():
+        # A parameter may be called `json` or `copy` like one of BaseModel's own methods; we never call those.
+        warnings.filterwarnings("ignore", message=".*shadows an attribute in parent.*")
+        model: type[BaseModel] = create_model(
+            title,
+            __config__=_CONFIG,
+            __module__=getattr(function, "__module__", None) or __name__,
+            **fields,  # type: ignore[call-overload]  # (annotation, default) pairs, which mypy cannot see through **
+        )
+    PydanticValidator(model).schema  # noqa: B018 - raises for a type without JSON form
+    return model
+
+
+def _culprit(name: str, function: Callable[..., Any], fields: dict[str, tuple[Any, Any]]) -> str:
+    for own, (annotation, default) in fields.items():
+        try:
+            _model(name, function, {own: (annotation, default)})
+        except _NO_MODEL:
+            return f"parameter `{own}` of type `{_written(annotation)}`"
+    return "its parameters"
+
+
+def _name(function: Callable[..., Any]) -> str:
+    target: Any = getattr(function, "func", function)
+    return str(getattr(target, "__name__", type(target).__name__))
+
+
+def _written(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return "str"
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _guess(default: Any) -> str:
+    if isinstance(default, bool | int | float | str):
+        return f"{type(default).__name__} = {default!r}"
+    return "str"
+
+
+def _first_line(error: Exception) -> str:
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return line if line.endswith(".") else f"{line}."

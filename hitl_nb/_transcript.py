@@ -1,0 +1,87 @@
+"""What a run looks like, without a screen: an ordered list of messages, calls and notes.
+
+The session writes it; a widget in the cell, a static record in the saved notebook and a test read it. So nothing
+is shown twice, and headless is the same as on screen.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from hitl_nb._calls import Call
+
+
+@dataclass(kw_only=True)
+class MessageEntry:
+    """Text of the user or of the assistant; grows while it streams."""
+
+    key: str
+    role: Literal["user", "assistant"]
+    text: str = ""
+    streaming: bool = False
+
+
+@dataclass(kw_only=True)
+class CallEntry:
+    """One question; its own traits say how far it is."""
+
+    key: str
+    call: Call
+
+
+@dataclass(kw_only=True)
+class NoteEntry:
+    """A line about the run itself: it was stopped, it failed."""
+
+    key: str
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+Entry = MessageEntry | CallEntry | NoteEntry
+
+
+class Transcript:
+    """The entries of one run in order; watchers are told which entry changed."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._watchers: list[Callable[[Entry], None]] = []
+        self.foreground = True
+        """Whether a cell awaits this run (then clicks may need the kernel's help)."""
+        self.finished = False
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(tuple(self._entries.values()))
+
+    def __contains__(self, call: object) -> bool:
+        return any(isinstance(entry, CallEntry) and entry.call is call for entry in self._entries.values())
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls of this run, in the order in which they were made."""
+        return [entry.call for entry in self._entries.values() if isinstance(entry, CallEntry)]
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry, or say that the one with this key has changed."""
+        self._entries[entry.key] = entry
+        self.touch(entry)
+
+    def touch(self, entry: Entry) -> None:
+        """Tell the watchers that this entry has changed."""
+        for watcher in tuple(self._watchers):
+            watcher(entry)
+
+    def note(self, level: Literal["info", "warning", "error"], text: str) -> None:
+        """Append a line about the run."""
+        self.add(NoteEntry(key=f"note-{len(self._entries)}", level=level, text=text))
+
+    @contextmanager
+    def watched(self, watcher: Callable[[Entry], None]) -> Iterator[None]:
+        """Call `watcher(entry)` for each change, in the loop's thread."""
+        self._watchers.append(watcher)
+        try:
+            yield
+        finally:
+            self._watchers.remove(watcher)

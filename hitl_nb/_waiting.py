@@ -1,0 +1,76 @@
+"""The one place that waits for people.
+
+An awaiting cell has two problems that a plain ``await future`` does not solve (facts/kernel.md, facts 3 and 4):
+the stop button is not noticed until something wakes the loop (ipython/ipykernel#881), and an answer may come from
+another thread. Hence a heartbeat, one a loop however many calls are open, and ``call_soon_threadsafe``.
+There is no waiting that blocks the kernel's loop.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+from hitl_nb._calls import Call
+
+TICK = 0.25
+"""Seconds between two heartbeats: how long the stop button may go unnoticed."""
+
+
+async def until_decided(call: Call) -> None:
+    """Wait until `call` is decided, in whichever thread that happens.
+
+    A cancelled wait leaves the call open: whoever cancels closes it (the session does).
+    """
+    loop = asyncio.get_running_loop()
+    decided = loop.create_future()
+
+    def finish() -> None:
+        if not decided.done():
+            decided.set_result(None)
+
+    call.add_done_callback(lambda: _wake(loop, finish))
+    with heartbeat():
+        await decided
+
+
+def _wake(loop: asyncio.AbstractEventLoop, finish: Callable[[], None]) -> None:
+    # A loop that was closed has nobody waiting in it any more.
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(finish)
+
+
+class _Heart:
+    """A no-op timer that schedules itself again while anyone holds it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.holders = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def beat(self) -> None:
+        self._timer = self._loop.call_later(TICK, self.beat)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+_hearts: WeakKeyDictionary[asyncio.AbstractEventLoop, _Heart] = WeakKeyDictionary()
+
+
+@contextmanager
+def heartbeat() -> Iterator[None]:
+    """Wake the running loop every `TICK` seconds, so that the stop button works while everything awaits."""
+    loop = asyncio.get_running_loop()
+    heart = _hearts.setdefault(loop, _Heart(loop))
+    heart.holders += 1
+    if heart.holders == 1:
+        heart.beat()
+    try:
+        yield
+    finally:
+        heart.holders -= 1
+        if heart.holders == 0:
+            heart.stop()

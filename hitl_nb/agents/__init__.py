@@ -1,0 +1,11 @@
+"""Who asks: an agent is anything that turns a `RunAgentInput` into a stream of AG-UI events.
+
+The protocol is ag-ui-protocol's own (https://docs.ag-ui.com): each run gets the whole history and ends at a tool
+call; the session answers it and runs the agent again. `FlowAgent` wraps a CrewAI Flow; an object of your own with
+the one method `run` works as it is.
+"""
+
+from hitl_nb.agents._protocol import Agent, agent_of
+from hitl_nb.agents.flow import FlowAgent
+
+__all__ = ["Agent", "FlowAgent", "agent_of"]

@@ -1,0 +1,36 @@
+"""The client half of AG-UI, without any input or output: check, expand and reduce a stream of events.
+
+For an agent behind any transport that gives events as dicts:
+
+```python
+from hitl_nb.agui import ChunkExpander, Conversation, Verifier, parse_event
+
+expander, verifier, conversation = ChunkExpander(), Verifier(), Conversation()
+for data in stream:
+    if (event := parse_event(data)) is not None:
+        for whole in expander.feed(event):
+            verifier.feed(whole)
+            conversation.apply(whole)
+conversation.messages, conversation.state, conversation.pending_interrupts
+```
+
+Or, with all events at hand: `apply(verify(expand_chunks(events)))`. `PartialArgs` shows the arguments of a
+tool call while they are being written. The behaviour is that of the released web client, @ag-ui/client 1.0.
+"""
+
+from hitl_nb.agui._apply import Conversation, apply
+from hitl_nb.agui._chunks import ChunkExpander, expand_chunks
+from hitl_nb.agui._events import parse_event
+from hitl_nb.agui._partial import PartialArgs
+from hitl_nb.agui._verify import Verifier, verify
+
+__all__ = [
+    "ChunkExpander",
+    "Conversation",
+    "PartialArgs",
+    "Verifier",
+    "apply",
+    "expand_chunks",
+    "parse_event",
+    "verify",
+]

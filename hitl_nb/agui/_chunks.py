@@ -1,0 +1,273 @@
+"""The short form of a stream, written out.
+
+A producer may send `…_CHUNK` events, where the first one names an id and the following ones need not.
+Everything behind this module sees whole events only: START, CONTENT or ARGS, END.
+
+Each producer, the parent agent and every subagent, has a lane of its own with at most one thing under
+construction: in one lane for all, two subagents that stream at the same time would close each other's
+messages. The rules are those of the released web client (`transformChunks` of @ag-ui/client 1.0,
+facts/copilotkit.md §4.2).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ag_ui.core import (
+    BaseEvent,
+    Event,
+    EventType,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
+)
+
+from hitl_nb.errors import ProtocolError
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Shape:
+    """How one kind of chunk is written out."""
+
+    id_field: str
+    start: type[BaseEvent]
+    content: type[BaseEvent]
+    end: type[BaseEvent]
+    required: tuple[str, ...] = ()
+    """Fields that the first chunk needs beside the id."""
+    repeatable: tuple[str, ...] = ()
+    """Fields of the first chunk that later ones may repeat, but not change."""
+    implied: tuple[tuple[str, str], ...] = ()
+    """Fields of START that the chunk need not say."""
+
+    @property
+    def chunk(self) -> str:
+        """The chunk's `type` on the wire."""
+        return str(self.start.model_fields["type"].default.value).replace("_START", "_CHUNK")
+
+
+_SHAPES = {
+    EventType.TEXT_MESSAGE_CHUNK: _Shape(
+        id_field="message_id",
+        start=TextMessageStartEvent,
+        content=TextMessageContentEvent,
+        end=TextMessageEndEvent,
+        repeatable=("role", "name"),
+        implied=(("role", "assistant"),),
+    ),
+    EventType.TOOL_CALL_CHUNK: _Shape(
+        id_field="tool_call_id",
+        start=ToolCallStartEvent,
+        content=ToolCallArgsEvent,
+        end=ToolCallEndEvent,
+        required=("tool_call_name",),
+        repeatable=("tool_call_name", "parent_message_id"),
+    ),
+    EventType.REASONING_MESSAGE_CHUNK: _Shape(
+        id_field="message_id",
+        start=ReasoningMessageStartEvent,
+        content=ReasoningMessageContentEvent,
+        end=ReasoningMessageEndEvent,
+        implied=(("role", "reasoning"),),
+    ),
+}
+
+_CLOSES_ALL = frozenset(
+    {EventType.RUN_STARTED, EventType.RUN_FINISHED, EventType.RUN_ERROR, EventType.MESSAGES_SNAPSHOT}
+)
+# These say nothing about the message under construction, so it goes on behind them.
+_CLOSES_NOTHING = frozenset(
+    {
+        EventType.RAW,
+        EventType.ACTIVITY_SNAPSHOT,
+        EventType.ACTIVITY_DELTA,
+        EventType.REASONING_ENCRYPTED_VALUE,
+        EventType.SUBAGENT_STARTED,
+    }
+)
+_Lane = str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Open:
+    """What one lane has under construction."""
+
+    shape: _Shape
+    id: str
+    tag: dict[str, str | None]
+    said: dict[str, Any]
+    """The repeatable fields, as START said them."""
+
+
+class ChunkExpander:
+    """Turns chunks into whole events and lets all other events through.
+
+    ```python
+    expander = ChunkExpander()
+    for event in events:
+        for whole in expander.feed(event):
+            conversation.apply(whole)
+    ```
+    """
+
+    def __init__(self) -> None:
+        self._lanes: dict[_Lane, _Open] = {}
+
+    def feed(self, event: Event) -> list[Event]:
+        """Give the whole events that this one stands for, in order; usually one, for a chunk up to three.
+
+        Raises:
+            ProtocolError: A chunk that cannot be placed: nothing to continue, or it contradicts what it
+            continues.
+        """
+        if shape := _SHAPES.get(event.type):
+            return self._expand(shape, event)
+        if event.type in _CLOSES_ALL:
+            return [*self.finish(), event]
+        if event.type in _CLOSES_NOTHING or event.type not in _KNOWN:
+            return [event]
+        return [*self._close(getattr(event, "subagent_run_id", None)), event]
+
+    def finish(self) -> list[Event]:
+        """Close what is under construction and give its END events.
+
+        For a caller who knows that the producer is done, not for a stream that broke off: an END says
+        "complete", and half a tool call must not look complete.
+        """
+        return [end for lane in list(self._lanes) for end in self._close(lane)]
+
+    def _close(self, lane: _Lane) -> list[Event]:
+        closing = self._lanes.pop(lane, None)
+        if closing is None:
+            return []
+        return [_made(closing.shape.end, {closing.shape.id_field: closing.id, **closing.tag})]
+
+    def _expand(self, shape: _Shape, chunk: Any) -> list[Event]:
+        named: str | None = getattr(chunk, shape.id_field)
+        lane = self._lane(shape, named, chunk.subagent_run_id)
+        current = self._lanes.get(lane)
+        events: list[Event] = []
+        if current is not None and current.shape is shape and named in (None, current.id):
+            _check_repeats(current, chunk)
+        else:
+            events += self._close(lane)
+            current = self._lanes[lane] = _opened(shape, chunk)
+            events.append(_start(current, chunk))
+        if chunk.delta is not None or chunk.raw_event is not None or (not events and _says_anything(chunk)):
+            events.append(_content(current, chunk))
+        elif chunk.model_extra and events:
+            # Nothing else carries a property newer than this client, so START does.
+            events[-1] = _start(current, chunk, chunk.model_extra)
+        return events
+
+    def _lane(self, shape: _Shape, named: str | None, tag: str | None) -> _Lane:
+        """Find the lane of a chunk, which may leave out its id, its tag or both."""
+        if named is not None:
+            holder = next(
+                (key for key, it in self._lanes.items() if it.shape is shape and it.id == named), _NOWHERE
+            )
+            if holder is _NOWHERE:
+                return tag
+            if tag is not None and tag != holder:
+                raise ProtocolError(
+                    f"`{shape.chunk}` of subagent `{tag}` continues `{named}`, which somebody else opened; "
+                    "use an id of its own."
+                )
+            return cast("_Lane", holder)
+        if tag is not None or self._builds(None, shape):
+            return tag
+        lanes = [lane for lane in self._lanes if self._builds(lane, shape)]
+        if len(lanes) > 1:
+            raise ProtocolError(
+                f"`{shape.chunk}` without id could continue {len(lanes)} open ones; send its `subagentRunId`."
+            )
+        return lanes[0] if lanes else None
+
+    def _builds(self, lane: _Lane, shape: _Shape) -> bool:
+        return lane in self._lanes and self._lanes[lane].shape is shape
+
+
+_NOWHERE = object()
+_KNOWN = frozenset(EventType)
+
+
+def _made(cls: type[BaseEvent], fields: dict[str, Any]) -> Event:
+    # The values stood in a valid chunk, so they are not validated a second time for each fragment.
+    return cast("Event", cls.model_construct(**fields))
+
+
+def _opened(shape: _Shape, chunk: Any) -> _Open:
+    for field in (shape.id_field, *shape.required):
+        if getattr(chunk, field) is None:
+            name = type(chunk).model_fields[field].alias
+            raise ProtocolError(f"The first `{shape.chunk}` has no `{name}`; send it with the first chunk.")
+    said = {field: value for field in shape.repeatable if (value := getattr(chunk, field)) is not None}
+    return _Open(
+        shape=shape, id=getattr(chunk, shape.id_field), tag=_tag(chunk), said={**dict(shape.implied), **said}
+    )
+
+
+def _check_repeats(current: _Open, chunk: Any) -> None:
+    for field in current.shape.repeatable:
+        value, said = getattr(chunk, field), current.said.get(field)
+        if value is not None and value != said:
+            name = type(chunk).model_fields[field].alias
+            raise ProtocolError(
+                f"`{current.shape.chunk}` continues `{current.id}` with `{name}` `{value}`; it was opened "
+                f"with `{said}`; leave the field out."
+            )
+
+
+def _start(current: _Open, chunk: Any, extra: dict[str, Any] | None = None) -> Event:
+    described = {current.shape.id_field: current.id, **current.said, **current.tag, **_metadata(chunk)}
+    return _made(current.shape.start, {**_beside(extra, current.shape.start), **described})
+
+
+def _content(current: _Open, chunk: Any) -> Event:
+    fields = {current.shape.id_field: current.id, "delta": chunk.delta or "", **(_tag(chunk) or current.tag)}
+    if chunk.raw_event is not None:
+        fields["raw_event"] = chunk.raw_event
+    extra = _beside(chunk.model_extra, current.shape.content)
+    return _made(current.shape.content, {**extra, **fields, **_metadata(chunk)})
+
+
+def _says_anything(chunk: Any) -> bool:
+    return bool(
+        chunk.metadata is not None or chunk.model_extra or (_tag(chunk) and chunk.subagent_run_id is None)
+    )
+
+
+def _metadata(chunk: Any) -> dict[str, Any]:
+    return {} if chunk.metadata is None else {"metadata": chunk.metadata}
+
+
+def _tag(chunk: Any) -> dict[str, str | None]:
+    # A null tag is illegal, which is for the verifier to say; dropped here, it would slip through.
+    if "subagent_run_id" not in chunk.model_fields_set:
+        return {}
+    return {"subagent_run_id": chunk.subagent_run_id}
+
+
+def _beside(extra: dict[str, Any] | None, cls: type[BaseEvent]) -> dict[str, Any]:
+    """Give the properties newer than this client, without those that would overwrite a field of `cls`."""
+    return {key: value for key, value in (extra or {}).items() if key not in cls.model_fields}
+
+
+def expand_chunks(events: Iterable[Event]) -> Iterator[Event]:
+    """Expand a whole stream.
+
+    A stream that just stops leaves its last message open, as the web client does (see
+    `ChunkExpander.finish`).
+
+    Raises:
+        ProtocolError: See `ChunkExpander.feed`.
+    """
+    expander = ChunkExpander()
+    for event in events:
+        yield from expander.feed(event)

@@ -1,0 +1,57 @@
+"""Which card draws a call, and what is drawn when a card cannot."""
+
+import functools
+import logging
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from hitl_nb._calls import Call
+from hitl_nb.cards._card import Card
+from hitl_nb.cards.plain import Plain
+
+_log = logging.getLogger("hitl_nb")
+
+_cards: WeakKeyDictionary[Call, Card] = WeakKeyDictionary()
+
+
+def card_of(call: Call) -> Card:
+    """Give the card of a call, the same one every time: its own built-in card, or the plain view."""
+    if call not in _cards:
+        _cards[call] = call.render(call) if _is_card(call.render) else Plain(call)
+    return _cards[call]
+
+
+def rendered(call: Call) -> Any:
+    """Call a user's ``render`` once, now that the arguments are complete and valid.
+
+    Returns:
+        The ipywidget to show; None if the call is drawn by a card (a built-in one, or one that `render` returned).
+
+    Raises:
+        Exception: Whatever `render` raised. The call then stays open, unapproved, and is drawn by the plain view.
+    """
+    if call.render is None or _is_card(call.render):
+        return None
+    made = call.render(call)
+    if isinstance(made, Card):
+        _cards[call] = made
+        return None
+    return made
+
+
+def fall_back(call: Call) -> Card:
+    """Draw the call by the plain view from now on: a card that fails must neither hide nor approve a question."""
+    _log.exception("The card of `%s` (%s) failed; the plain view is shown instead", call.name, call.id)
+    _cards[call] = Plain(call)
+    return _cards[call]
+
+
+def has_preview(call: Call) -> bool:
+    """Whether the call is drawn while the model still writes its arguments."""
+    return call.render is None or _is_card(call.render)
+
+
+def _is_card(render: Any) -> bool:
+    while isinstance(render, functools.partial):
+        render = render.func
+    return isinstance(render, type) and issubclass(render, Card)

@@ -1,0 +1,127 @@
+"""Everything hitl_nb raises, as one small tree, so that ``except HitlError`` catches all of it.
+
+::
+
+    HitlError
+    ├── UsageError             the code has to change; the message ends with the line to write
+    │   ├── ToolDefinitionError    a tool that cannot be offered to a model
+    │   ├── AgentDefinitionError   something that cannot be run as an agent
+    │   ├── MissingExtraError      an optional library is not installed (also an ImportError)
+    │   ├── NotAwaitedError        `session.run(...)` without `await`
+    │   ├── CallNotOpenError       an answer before the question is complete
+    │   └── SessionBusyError       a second run while one is under way
+    ├── InvalidValue           arguments or an answer that do not fit their type
+    ├── NoHumanError           a question, and nobody who could answer it
+    ├── AgentError             the agent's run failed (the cause is its `__cause__`)
+    ├── RunStopped             `run.stop()` ended what you await
+    ├── FollowUpLimit          the model keeps calling tools
+    ├── HistoryError           a tool call without exactly one adjacent result
+    ├── ProtocolError          an AG-UI event stream out of order
+    ├── FrontendError          the browser half is missing or cannot be linked
+    └── ScriptError            a scripted model or person, and a run that does not follow the script
+
+None of these is ever an approval: whatever raises, nothing was executed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = [
+    "AgentDefinitionError",
+    "AgentError",
+    "CallNotOpenError",
+    "FollowUpLimit",
+    "FrontendError",
+    "HistoryError",
+    "HitlError",
+    "InvalidValue",
+    "MissingExtraError",
+    "NoHumanError",
+    "NotAwaitedError",
+    "ProtocolError",
+    "RunStopped",
+    "ScriptError",
+    "SessionBusyError",
+    "ToolDefinitionError",
+    "UsageError",
+]
+
+
+class HitlError(Exception):
+    """The root of the tree."""
+
+
+class UsageError(HitlError):
+    """The calling code is wrong; the message ends with the line to write instead."""
+
+
+class ToolDefinitionError(UsageError):
+    """A tool that cannot be offered to a model: a parameter without a type, a name used twice."""
+
+
+class AgentDefinitionError(UsageError):
+    """Something that cannot be run as an agent: not a Flow, a Flow whose state has no ``messages``."""
+
+
+class MissingExtraError(UsageError, ImportError):
+    """An optional library is not installed; the message is the pip line."""
+
+
+class NotAwaitedError(UsageError):
+    """The result of ``session.run(...)`` was used without ``await``."""
+
+
+class CallNotOpenError(UsageError):
+    """``respond`` while the model is still writing the arguments."""
+
+
+class SessionBusyError(UsageError):
+    """A new run while another one of the same session is under way; names its open calls."""
+
+
+class InvalidValue(HitlError):  # noqa: N818 - it is the value that is invalid, not the program
+    """Arguments or an answer that do not fit their declared type.
+
+    Attributes:
+        errors: One ``{"path": [...], "message": str}`` a fault; `path` is made of keys and indices.
+    """
+
+    def __init__(self, message: str, errors: Sequence[dict[str, Any]] = ()) -> None:
+        super().__init__(message)
+        self.errors: list[dict[str, Any]] = list(errors)
+
+
+class NoHumanError(HitlError):
+    """A question needs a person and nobody can answer here: it is never answered by a guess instead."""
+
+
+class AgentError(HitlError):
+    """The agent's run failed and gave only a text (over HTTP, say); ``code`` is the wire's error code."""
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class RunStopped(HitlError):  # noqa: N818 - what happened, not a fault
+    """The run you await was stopped by ``run.stop()``; its open calls were closed as not executed."""
+
+
+class FollowUpLimit(HitlError):  # noqa: N818
+    """The model called tools in more rounds than ``max_follow_ups`` allows."""
+
+
+class HistoryError(HitlError):
+    """The message history breaks the rule of every provider: one adjacent result a tool call, in call order."""
+
+
+class ProtocolError(HitlError):
+    """An AG-UI event stream breaks the order rules of the protocol."""
+
+
+class FrontendError(HitlError):
+    """The browser half is missing from the installation, or a module cannot be linked."""
+
+
+class ScriptError(HitlError):
+    """A script and the run disagree: an unexpected question, an answer left over, no turn left."""

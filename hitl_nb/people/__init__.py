@@ -1,0 +1,16 @@
+"""Who answers: a person is an async callable that gets the `Call`, and answers it or returns to pass.
+
+Several in a row, the first that answers wins: ``Session(..., people=[policy, NotebookPerson()])``. Yours can be as
+small as this::
+
+    async def policy(call):
+        if call.name == "read_file":
+            call.respond({"approved": True}, by="read-only policy")
+"""
+
+from hitl_nb.people._notebook import NotebookPerson
+from hitl_nb.people._person import Person, nobody_answered, people_of
+from hitl_nb.people._script import ScriptedPerson
+from hitl_nb.people._show import showing
+
+__all__ = ["NotebookPerson", "Person", "ScriptedPerson", "nobody_answered", "people_of", "showing"]

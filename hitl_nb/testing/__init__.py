@@ -1,0 +1,17 @@
+"""A model and a person from a script: tutorials and tests without a key, a network or a human.
+
+::
+
+    from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, says
+
+    model = ScriptedModel([calls("generate_task_steps", steps=[...]), says("Done.")], alias="openai/gpt-4o")
+    with model, ScriptedPerson([lambda call: call.args.steps]) as person:
+        await Session(PlanFlow, tools=[generate_task_steps], people=[person]).run("Plan a trip to Mars")
+    assert model.requests[1].messages[-1]["role"] == "tool"
+"""
+
+from hitl_nb.people import ScriptedPerson
+from hitl_nb.testing._model import Request, ScriptedModel
+from hitl_nb.testing._turns import calls, says
+
+__all__ = ["Request", "ScriptedModel", "ScriptedPerson", "calls", "says"]

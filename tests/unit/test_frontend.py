@@ -1,0 +1,152 @@
+"""The linker: what it joins works (in a browser: tests/browser), what it cannot join it refuses by line."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hitl_nb._frontend import ROOT, linked, stylesheet
+from hitl_nb.errors import FrontendError
+
+ENTRIES = [
+    path.stem
+    for path in sorted(ROOT.glob("*.js"))
+    if re.search(r"^export default", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
+ENTRY = 'import { h } from "./kit.js";\nexport default { render: h };\n'
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(**texts: str) -> Path:
+        for name, text in texts.items():
+            (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def test_the_run_is_an_entry():
+    assert "run" in ENTRIES
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_entry_stands_alone(name):
+    text = linked(name)
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    assert not re.search(r"^import|from [\"']|\bimport\(", code, re.MULTILINE)
+    assert len(re.findall(r"^export ", text, re.MULTILINE)) == 1
+    assert re.search(r"^export default", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_entry_is_small(name):
+    assert len(linked(name).encode()) < 30_000
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.js")), ids=lambda path: path.name)
+def test_no_widget_knows_a_way_to_markup_or_to_evaluate(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|new Function", text)
+
+
+def test_the_stylesheet_has_only_names_of_our_own():
+    names = set(re.findall(r"\.(-?[a-z][\w-]*)", re.sub(r"/\*.*?\*/|\d\.\d+|\.\d+", "", stylesheet("kit"))))
+    assert names
+    assert all(name.startswith("hitl-") for name in names)
+
+
+def test_what_is_imported_comes_first_and_once(write):
+    root = write(
+        a='import { b } from "./b.js";\nimport { c } from "./c.js";\nexport default { b, c };\n',
+        b='import { c } from "./c.js";\nexport const b = c + 1;\n',
+        c="export const c = 1;\n",
+    )
+    assert linked("a", root).split("\n\n") == [
+        "const c = 1;",
+        "const b = c + 1;",
+        "export default { b, c };\n",
+    ]
+
+
+def test_files_that_import_each_other_are_joined_once(write):
+    root = write(
+        a='import { b } from "./b.js";\nexport function a() {\n  b();\n}\nexport default { render: a };\n',
+        b='import { a } from "./a.js";\nexport function b() {\n  a();\n}\n',
+    )
+    assert linked("a", root).count("function") == 2
+
+
+def test_an_import_may_span_lines(write):
+    root = write(
+        a='import {\n  h,\n  g,\n} from "./kit.js";\nexport default { h, g };\n',
+        kit="export const h = 1;\nconst g = 2;\nexport { g };\n",
+    )
+    assert "import" not in linked("a", root)
+
+
+def test_a_file_without_a_last_line_end_does_not_swallow_the_next(write):
+    root = write(a=ENTRY, kit="export const h = 1; // the end")
+    assert "// the end\n" in linked("a", root)
+
+
+def test_imports_in_types_are_comments(write):
+    text = '/** @type {import("./kit.js").K} */\nexport const h = /** @type {import("./kit.js").K} */ (1);\n'
+    assert linked("a", write(a=ENTRY, kit=text)).count("import(") == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import { h } from './kit.js';",
+        'import { h } from "./kit.js"',
+        'import { h } from "./kit";',
+        'import { h } from "kit";',
+        'import * as kit from "./kit.js";',
+        'import kit from "./kit.js";',
+        'import kit, { h } from "./kit.js";',
+        'import "./kit.js";',
+        'import { h as hh } from "./kit.js";',
+        'import { nothing } from "./kit.js";',
+        'import { h } from "./missing.js";',
+        'export { h } from "./kit.js";',
+        'export * from "./kit.js";',
+        'const later = import("./kit.js");',
+        "export { render as draw };",
+        "export const { x, y } = {};",
+    ],
+)
+def test_a_form_that_is_not_understood_is_refused_with_file_and_line(write, line):
+    root = write(a=f"// one\n/* two\n three */\n{line}\nexport default {{}};\n", kit="export const h = 1;\n")
+    with pytest.raises(FrontendError, match=r"`a\.js`, line 4\b.*" + re.escape(f"`{line}`")):
+        linked("a", root)
+
+
+def test_a_refusal_names_the_imported_file(write):
+    root = write(a=ENTRY, kit='export const h = 1;\n\nimport "./other.js";\n')
+    with pytest.raises(FrontendError, match=r"`kit\.js`, line 3"):
+        linked("a", root)
+
+
+def test_only_the_entry_has_a_default_export(write):
+    root = write(a=ENTRY, kit="export const h = 1;\nexport default h;\n")
+    with pytest.raises(FrontendError, match=r"`kit\.js`, line 2.*only the entry"):
+        linked("a", root)
+
+
+def test_a_file_without_a_default_export_is_no_widget(write):
+    with pytest.raises(FrontendError, match=r"`kit\.js` is no widget"):
+        linked("kit", write(kit="export const h = 1;\n"))
+
+
+def test_a_name_declared_in_two_files_names_both(write):
+    root = write(a=ENTRY + "const size = 1;\n", kit="const size = 2;\nexport const h = size;\n")
+    with pytest.raises(FrontendError, match=r"`a\.js`, line 3.*`kit\.js` declares `size`"):
+        linked("a", root)
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(FrontendError, match=r"no `nowhere\.js`"):
+        linked("nowhere")
+    with pytest.raises(FrontendError, match=r"no `nowhere\.css`"):
+        stylesheet("nowhere")

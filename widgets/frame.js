@@ -1,0 +1,183 @@
+// The frame of a card: title, message, status, errors, Confirm and Decline, and the one answer a call gets.
+//
+// A card is the part that differs. It never sees the kernel, the status or a second click: it draws `props` and the
+// person's draft, and says what the answer is. The run's store keeps the draft, so it survives patches, a second view
+// and a move of the cell.
+
+import { explain, h, uid, write, writeOrHide } from "./kit.js";
+import { drawRecord } from "./record.js";
+import { isDecided } from "./store.js";
+
+/**
+ * @typedef {{
+ *   seed: (props: any) => any,
+ *   draw: (body: HTMLElement, change: (draft: any) => void) => (props: any, draft: any) => void,
+ *   answer: (draft: any, props: any) => any,
+ *   confirm?: (label: string, draft: any, props: any) => string,
+ * }} Card
+ * `seed` gives the draft when the question opens. `draw` fills the body once and returns what redraws it (the draft is
+ * undefined before the question opens; the frame disables the controls). `answer` is the value to send; `confirm` the
+ * text of the button where it says more than its label.
+ */
+
+const FRAME_STATUS = {
+  writing: "The model is still writing…",
+  open: "Waiting for you",
+  sending: "Sending…",
+  accepted: "Answered",
+  late: "Already answered elsewhere",
+  decided: "",
+  closed: "Disconnected from the kernel. This question can no longer be answered here.",
+};
+const FRAME_QUIET = "The kernel is not answering, perhaps busy. An answer is sent again until it arrives.";
+
+/**
+ * Draw the call at `key` in a frame around `card`.
+ * @param {import("./store.js").RunStore} store
+ * @param {string} key
+ * @param {Card} card
+ * @returns {{ el: HTMLElement, update: () => void }} `update` brings the frame up to date with the store
+ */
+export function drawFrame(store, key, card) {
+  const call = () => /** @type {any} */ (store.items.get(key));
+  const part = frameParts();
+  /** @type {ReturnType<Card["draw"]> | undefined} */
+  let redraw;
+
+  const drawCard = (held) => {
+    const { status, props, confirm } = call();
+    if (status === "executing") held.draft ??= card.seed(props);
+    redraw ??= card.draw(part.body, (draft) => store.hold(key, { draft }));
+    redraw(props, held.draft);
+    const counted = held.draft !== undefined && card.confirm;
+    write(part.confirm, counted ? card.confirm?.(confirm, held.draft, props) : confirm);
+  };
+  const send = (message) => frameState(call(), store) === "open" && store.answer(key, { ...message(), call_id: call().id });
+  const attempt = (message) => {
+    try {
+      send(message);
+    } catch (error) {
+      store.hold(key, { error: explain(error) });
+    }
+  };
+  part.confirm.addEventListener("click", () => {
+    attempt(() => ({ op: "respond", value: card.answer(store.held(key).draft, call().props) }));
+  });
+  frameDecline(part, {
+    keep: (reason) => (store.held(key).reason = reason),
+    send: () => attempt(() => ({ op: "decline", reason: part.reason.value.trim() })),
+  });
+
+  const update = () => {
+    const state = frameState(call(), store);
+    part.el.dataset.state = state;
+    frameHead(part, call());
+    if (state === "decided") return frameDecided(part, call().record);
+    const held = store.held(key);
+    const fault = frameFault(part, () => drawCard(held));
+    frameControls(part, call(), state, fault);
+    const error = fault ? `This card could not be drawn: ${fault}` : held.error || call().error;
+    writeOrHide(part.error, state === "sending" ? "" : error);
+    const quiet = store.link === "quiet" && state !== "accepted" && state !== "late";
+    write(part.status, quiet ? FRAME_QUIET : FRAME_STATUS[state]);
+  };
+  return { el: part.el, update };
+}
+
+/** @returns {keyof typeof FRAME_STATUS} */
+function frameState(call, store) {
+  if (isDecided(call)) return "decided";
+  if (store.link === "closed") return "closed";
+  if (call.status !== "executing") return "writing";
+  return store.held(call.key).phase || "open";
+}
+
+function frameParts() {
+  const button = (props) => h("button", { type: "button", ...props });
+  const [titleId, reasonId] = [uid(), uid()];
+  const part = {
+    title: h("div", { class: "hitl-title", id: titleId, dir: "auto" }),
+    tool: h("code", { class: "hitl-tool" }),
+    ask: h("p", { class: "hitl-ask", dir: "auto" }),
+    warning: h("p", { class: "hitl-warning" }),
+    body: h("fieldset", { class: "hitl-body" }),
+    error: h("p", { class: "hitl-error", role: "alert" }),
+    confirm: button({ class: "hitl-button hitl-primary" }),
+    decline: button({ class: "hitl-button" }),
+    reason: h("input", { class: "hitl-input", id: reasonId, type: "text", autocomplete: "off" }),
+    declineNow: button({ class: "hitl-button" }),
+    back: button({ class: "hitl-button hitl-plain", text: "Back" }),
+    status: h("p", { class: "hitl-status", role: "status" }),
+  };
+  const reasonLabel = h("label", { class: "hitl-label", for: reasonId, text: "Reason (optional)" });
+  const choices = h("div", { class: "hitl-actions" }, part.confirm, part.decline);
+  const declining = h("div", { class: "hitl-actions hitl-declining", hidden: true }, reasonLabel, part.reason);
+  declining.append(part.declineNow, part.back);
+  const foot = h("div", { class: "hitl-foot" }, choices, declining, part.status);
+  const rest = h("div", { class: "hitl-rest" }, part.body, part.error, foot);
+  const head = h("div", { class: "hitl-head" }, part.title, part.tool);
+  const labelled = { role: "group", "aria-labelledby": titleId, tabindex: "-1" };
+  const el = h("section", { class: "hitl-card", ...labelled }, head, part.ask, part.warning, rest);
+  return { ...part, el, rest, choices, declining, fault: "" };
+}
+
+function frameHead(part, { title, name, message, warning }) {
+  write(part.title, title || name);
+  writeOrHide(part.tool, title && title !== name ? name : "");
+  writeOrHide(part.ask, message);
+  writeOrHide(part.warning, warning);
+}
+
+/** Draw, and on an error say which; Confirm then stays shut, because nobody can approve what is not shown. */
+function frameFault(part, draw) {
+  try {
+    draw();
+    part.fault = "";
+  } catch (error) {
+    if (part.fault !== String(error?.message ?? error)) part.fault = explain(error);
+  }
+  part.body.hidden = part.fault !== "";
+  return part.fault;
+}
+
+function frameControls(part, call, state, fault) {
+  const shut = state === "writing" || state === "closed";
+  const busy = state !== "open" && !shut;
+  part.body.disabled = state !== "open";
+  part.reason.readOnly = busy;
+  for (const control of [part.confirm, part.decline, part.declineNow, part.back, part.reason]) {
+    control.disabled = shut || (control === part.confirm && fault !== "");
+    // While an answer travels the button keeps its focus, so that an error finds the person where they were.
+    if (busy) control.setAttribute("aria-disabled", "true");
+    else control.removeAttribute("aria-disabled");
+  }
+  part.decline.hidden = call.decline == null;
+  write(part.decline, call.decline);
+  write(part.declineNow, call.decline);
+}
+
+/** Decline asks for an optional reason in place of the buttons: Enter sends, Escape goes back. */
+function frameDecline(part, { keep, send }) {
+  const ask = (open) => {
+    part.declining.hidden = !open;
+    part.choices.hidden = open;
+    (open ? part.reason : part.decline).focus();
+  };
+  part.decline.addEventListener("click", () => part.decline.ariaDisabled || ask(true));
+  part.back.addEventListener("click", () => part.back.ariaDisabled || ask(false));
+  part.declineNow.addEventListener("click", send);
+  part.reason.addEventListener("input", () => keep(part.reason.value));
+  part.declining.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && event.target === part.reason) send();
+    if (event.key === "Escape" && !part.back.ariaDisabled) ask(false);
+  });
+}
+
+function frameDecided(part, record) {
+  if (part.record === record && record !== undefined) return;
+  part.record = record;
+  const focused = part.el.matches(":focus-within");
+  part.rest.replaceChildren(record ? drawRecord(record) : h("p", { class: "hitl-status", text: "Answered" }));
+  if (focused) part.el.focus({ preventScroll: true }); // the button they pressed is gone
+}

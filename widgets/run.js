@@ -1,0 +1,108 @@
+// The one widget of a run: messages, notes, cards and records, as a list that follows the kernel.
+//
+// The default export is a function, because anywidget gives `initialize` and `render` different model objects: what
+// they share (one store a run, however many views) can only be found through this closure.
+
+import { drawFrame } from "./frame.js";
+import { explain, h, write } from "./kit.js";
+import { plain } from "./plain.js";
+import { stepReview } from "./step_review.js";
+import { RunStore } from "./store.js";
+
+/** @type {Map<string, import("./frame.js").Card>} */
+const RUN_CARDS = new Map([
+  ["plain", plain],
+  ["step_review", stepReview],
+]);
+
+const RUN_SPEAKERS = { user: "You", assistant: "Assistant" };
+const RUN_SIGNS = { info: "i", warning: "!", error: "✕" };
+
+export default () => {
+  const store = new RunStore();
+  return {
+    initialize: ({ model, signal }) => store.connect(model, signal),
+    render: ({ el, signal }) => drawRun(store, el, signal),
+  };
+};
+
+function drawRun(store, el, signal) {
+  // JupyterLab would take keys pressed in a card for its own: "d d" on a checkbox deletes the cell.
+  const list = h("div", { class: "hitl-run", "data-lm-suppress-shortcuts": "true" });
+  /** @type {Map<string, { el: HTMLElement, update: () => void, kind: string }>} */
+  const drawn = new Map();
+
+  const follow = (changed) => {
+    list.dataset.link = store.link;
+    for (const [key, node] of drawn) if (runKind(store.items.get(key)) !== node.kind) drawn.delete(key) && node.el.remove();
+    let before = list.firstElementChild;
+    for (const [key, item] of store.items) {
+      const known = drawn.get(key);
+      const node = known ?? { ...drawItem(store, item), kind: runKind(item) };
+      if (!known) drawn.set(key, node);
+      if (node.el === before) before = before.nextElementSibling;
+      else list.insertBefore(node.el, before);
+      if (!known || !changed || changed.has(key)) runGuard(node);
+    }
+  };
+  follow();
+  store.watch(follow, signal);
+  el.append(list);
+}
+
+/** Items of another kind under the same key are drawn anew. */
+const runKind = (item) => item && `${item.type} ${item.card ?? ""}`;
+
+/** One item that cannot be drawn does not take the others with it. */
+function runGuard(node) {
+  try {
+    node.update();
+  } catch (error) {
+    node.el.replaceChildren(h("p", { class: "hitl-error", role: "alert", text: `Could not be drawn: ${explain(error)}` }));
+  }
+}
+
+function drawItem(store, { key, type, card }) {
+  if (type === "call") return drawFrame(store, key, RUN_CARDS.get(card) ?? missingCard(card));
+  if (type === "message") return drawMessage(() => store.items.get(key));
+  return drawNote(() => store.items.get(key));
+}
+
+/** @returns {import("./frame.js").Card} */
+function missingCard(name) {
+  const draw = () => {
+    throw new Error(`there is no card called \`${name}\` in this version of hitl_nb.`);
+  };
+  return { seed: () => ({}), answer: draw, draw };
+}
+
+function drawMessage(item) {
+  const speaker = h("span", { class: "hitl-speaker" });
+  const text = h("span", { dir: "auto" });
+  const caret = h("span", { class: "hitl-caret", "aria-hidden": "true" });
+  const el = h("div", { class: "hitl-message" }, speaker, h("p", { class: "hitl-text" }, text, caret));
+  const update = () => {
+    const { role, text: said, streaming } = item();
+    el.dataset.role = role;
+    el.hidden = !said && !streaming;
+    write(speaker, RUN_SPEAKERS[role] ?? role);
+    write(text, said);
+    caret.hidden = !streaming;
+  };
+  return { el, update };
+}
+
+function drawNote(item) {
+  const sign = h("span", { class: "hitl-sign", "aria-hidden": "true" });
+  const text = h("span", { class: "hitl-text", dir: "auto" });
+  const el = h("div", { class: "hitl-note" }, sign, text);
+  const update = () => {
+    const { type, level, text: said } = item();
+    const known = type === "note";
+    el.dataset.level = known ? level : "warning";
+    el.setAttribute("role", level === "error" ? "alert" : "note");
+    write(sign, RUN_SIGNS[el.dataset.level] ?? "i");
+    write(text, known ? said : `There is no way to show \`${type}\` in this version of hitl_nb.`);
+  };
+  return { el, update };
+}

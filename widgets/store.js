@@ -1,0 +1,166 @@
+// One run as the browser knows it: what the kernel said, and what the person holds until the kernel has it.
+//
+// The notebook server drops messages above a rate limit, so nothing here is a one-shot: everything on screen has a
+// sequence number that is asked for again, and an answer is sent again until the kernel acknowledges it.
+
+/**
+ * @typedef {{ key: string, type: string, [field: string]: any }} Item  One thing on screen, as the kernel sent it.
+ * @typedef {"" | "sending" | "accepted" | "late"} Phase  Where the person's answer to one call is.
+ * @typedef {{ draft: any, reason: string, phase: Phase, error: string }} Held  What the person holds for one call.
+ */
+
+const POLL_MS = 2000; // between polls of a live run
+const RETRY_MS = 5000; // a poll without an answer is asked again
+const QUIET_AFTER = 3; // unanswered polls before the cards say so
+
+/** Is nothing left to answer at this item? */
+export const isDecided = (item) => Boolean(item.record) || item.status === "complete";
+
+export class RunStore {
+  /** @type {Map<string, Item>} in the order of the screen */
+  items = new Map();
+  /** @type {"open" | "quiet" | "closed"} closed = the comm is gone; quiet = no answer for a while, perhaps only busy */
+  link = "open";
+  #have = 0;
+  #live = true;
+  #asked = false;
+  #misses = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  /** @type {Map<string, Held>} */
+  #held = new Map();
+  /** @type {Map<string, { call_id: string }>} answers without an acknowledgement, by item key */
+  #outbox = new Map();
+  /** @type {Set<(keys?: Set<string>) => void>} */
+  #watchers = new Set();
+  /** @type {any} */
+  #model;
+
+  /** Listen to the kernel and ask for the state. Ends, without a trace, with `signal`. */
+  connect(model, signal) {
+    const receive = (content) => this.#receive(content);
+    // anywidget hands out a proxy without `comm_live`; the event fires only when a comm is lost.
+    const relink = () => this.#relink(model.comm_live === true ? "open" : "closed");
+    this.#model = model;
+    model.on("msg:custom", receive);
+    model.on("comm_live_update", relink);
+    document.addEventListener("visibilitychange", () => this.#timer ?? this.#beat(), { signal });
+    signal.addEventListener("abort", () => {
+      model.off("msg:custom", receive);
+      model.off("comm_live_update", relink);
+      clearTimeout(this.#timer);
+      this.link = "closed";
+    });
+    this.#ask();
+  }
+
+  /** Call `watcher` with the keys that changed (none = anything may have) until `signal` ends. */
+  watch(watcher, signal) {
+    this.#watchers.add(watcher);
+    signal.addEventListener("abort", () => this.#watchers.delete(watcher));
+  }
+
+  /** What the person holds for the call at `key`; shared by all views of the run. @returns {Held} */
+  held(key) {
+    if (!this.#held.has(key)) this.#held.set(key, { draft: undefined, reason: "", phase: "", error: "" });
+    return /** @type {Held} */ (this.#held.get(key));
+  }
+
+  /** Change what the person holds for the call at `key`. @param {Partial<Held>} change */
+  hold(key, change) {
+    Object.assign(this.held(key), change);
+    this.#notify([key]);
+  }
+
+  /** Send one answer, once; afterwards only the polls repeat it, unchanged, until the kernel acknowledges. */
+  answer(key, message) {
+    if (this.held(key).phase || this.link === "closed") return;
+    this.#outbox.set(key, message);
+    this.hold(key, { phase: "sending", error: "" });
+    this.#send(message);
+    if (!this.#timer) this.#later(POLL_MS);
+  }
+
+  #receive(message) {
+    const { op, seq, live } = message;
+    this.#misses = 0;
+    this.#relink("open");
+    if (op === "answered") return this.#settle(message);
+    if (op === "snapshot") this.items = new Map();
+    if (op === "snapshot" || (op === "patch" && seq === this.#have + 1)) this.#apply(message);
+    if (seq > this.#have) return this.#asked || this.#ask(); // a gap; an outstanding poll already brings the rest
+    if (seq === this.#have) this.#live = live; // never from beyond a gap: "over" would end the polls that close it
+    if (op !== "patch") this.#asked = false;
+    if (op !== "patch" || !this.#timer) this.#later(POLL_MS);
+  }
+
+  #apply({ op, seq, items }) {
+    this.#have = seq;
+    for (const item of items) {
+      this.items.set(item.key, item);
+      if (isDecided(item)) this.#forget(item.key);
+      else if (this.#held.get(item.key)?.phase === "late") this.held(item.key).phase = "";
+    }
+    this.#notify(op === "patch" ? items.map((item) => item.key) : undefined);
+  }
+
+  #settle({ call_id, accepted, error }) {
+    const key = [...this.items.values()].find((item) => item.type === "call" && item.id === call_id)?.key;
+    // A rejected answer that is not ours was given in another tab: its person is told there.
+    if (key === undefined || !(accepted || this.#outbox.has(key))) return;
+    this.#outbox.delete(key);
+    if (isDecided(this.items.get(key))) return;
+    if (accepted) this.hold(key, { phase: "accepted", error: "" });
+    else if (error) this.hold(key, { phase: "", error });
+    else this.hold(key, { phase: "late" });
+    if (!accepted && !error && !this.#asked) this.#ask(); // what became of it is in the item
+  }
+
+  #forget(key) {
+    this.#outbox.delete(key);
+    this.#held.delete(key);
+  }
+
+  #relink(link) {
+    if (this.link === link) return;
+    this.link = link;
+    if (link === "closed") {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    this.#notify();
+  }
+
+  #notify(keys) {
+    const changed = keys && new Set(keys);
+    for (const watcher of this.#watchers) watcher(changed);
+  }
+
+  #ask() {
+    this.#asked = true;
+    this.#later(RETRY_MS);
+    for (const message of this.#outbox.values()) this.#send(message);
+    this.#send({ op: "hello", have: this.#have });
+  }
+
+  #beat() {
+    this.#timer = undefined;
+    if (this.#asked && ++this.#misses >= QUIET_AFTER) this.#relink("quiet");
+    this.#asked = false;
+    const watching = this.#live && document.visibilityState !== "hidden";
+    if (this.link !== "closed" && (watching || this.#outbox.size)) this.#ask();
+  }
+
+  #later(ms) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#beat(), ms);
+  }
+
+  #send(message) {
+    try {
+      this.#model.send(message);
+    } catch {
+      this.#relink("closed"); // a disposed comm throws instead of sending
+    }
+  }
+}
