@@ -182,7 +182,7 @@ def _define(
         answer = answer_of(definition)
     return HumanTool(
         name=name,
-        description=description or _docstring(definition) or _docstring(parameters),
+        description=description or _docstring(parameters if definition is None else definition),
         parameters=_checked_parameters(name, parameters),
         answer=None if answer is None or answer is Any else validator_for(answer),
         render=_checked_render(name, render),
@@ -190,8 +190,11 @@ def _define(
 
 
 def _docstring(thing: Any) -> str:
-    # A pydantic model without a docstring inherits BaseModel's, which says nothing about the tool.
-    return (inspect.cleandoc(thing.__dict__.get("__doc__") or "")) if hasattr(thing, "__dict__") else ""
+    if isinstance(thing, dict):
+        return str(thing.get("description", ""))
+    # A pydantic model without a docstring of its own inherits BaseModel's, which says nothing about the tool.
+    text = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
+    return inspect.cleandoc(text or "")
 
 
 def _checked_name(name: Any) -> str:

@@ -46,11 +46,11 @@ export function drawFrame(store, key, card) {
 
   const drawCard = (held) => {
     const { status, props, confirm } = call();
+    write(part.confirm, confirm);
     if (status === "executing") held.draft ??= card.seed(props);
     redraw ??= card.draw(part.body, (draft) => store.hold(key, { draft }));
     redraw(props, held.draft);
-    const counted = held.draft !== undefined && card.confirm;
-    write(part.confirm, counted ? card.confirm?.(confirm, held.draft, props) : confirm);
+    if (held.draft !== undefined && card.confirm) write(part.confirm, card.confirm(confirm, held.draft, props));
   };
   const send = (message) => frameState(call(), store) === "open" && store.answer(key, { ...message(), call_id: call().id });
   const attempt = (message) => {

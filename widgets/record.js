@@ -1,6 +1,6 @@
 // A decided call: what was asked and what was decided, quiet, and the same in words as in marks.
 
-import { fillRows, h, write, writeOrHide } from "./kit.js";
+import { h } from "./kit.js";
 
 /**
  * @typedef {{ mark: "on" | "off" | "", label: string, text: string }} RecordRow
@@ -22,24 +22,22 @@ const ROW_SIGNS = { on: ["✓", "chosen: "], off: ["–", "left out: "] };
 
 /** Draw a record once; it never changes. @param {CallRecord} record */
 export function drawRecord({ outcome, headline, rows, footer }) {
+  const approved = outcome === "answered" || outcome === "edited";
   const sign = h("span", { class: "hitl-sign", "aria-hidden": "true", text: OUTCOME_SIGNS[outcome] ?? "•" });
-  const list = h("ul", { class: "hitl-record-rows", role: "list" });
-  fillRows(list, rows, () => h("li", { class: "hitl-record-row" }), fillRecordRow);
-  const foot = h("p", { class: "hitl-record-foot" });
-  list.hidden = rows.length === 0;
-  writeOrHide(foot, footer);
-  const head = h("p", { class: "hitl-headline" }, sign, h("span", { text: headline, dir: "auto" }));
-  return h("div", { class: "hitl-record", "data-outcome": outcome }, head, list, foot);
+  const head = h("p", { class: "hitl-headline" }, sign, h("span", { class: "hitl-text", text: headline, dir: "auto" }));
+  const list = h("ul", { class: "hitl-rows", role: "list", hidden: rows.length === 0 });
+  // Nothing was chosen where nothing was approved: no ticks there.
+  list.append(...rows.map((row) => recordRow(row, approved ? row.mark : "")));
+  const foot = h("p", { class: "hitl-decided-foot", text: footer, hidden: !footer });
+  return h("div", { class: "hitl-decided", "data-approved": String(approved) }, head, list, foot);
 }
 
-function fillRecordRow(child, { mark, label, text }) {
-  const [sign, spoken] = ROW_SIGNS[mark] ?? ["", ""];
-  const name = h("span", { class: "hitl-row-label", dir: "auto" });
-  const value = h("span", { class: "hitl-row-text", dir: "auto" });
-  write(name, label);
-  writeOrHide(value, text);
-  child.dataset.mark = mark;
-  if (sign) child.append(h("span", { class: "hitl-row-sign", "aria-hidden": "true", text: sign }));
-  if (sign) child.append(h("span", { class: "hitl-spoken", text: spoken }));
-  child.append(name, value);
+function recordRow({ label, text }, mark) {
+  const row = h("li", { class: "hitl-row", "data-mark": mark });
+  const [sign, spoken] = ROW_SIGNS[mark] ?? [];
+  if (sign) row.append(h("span", { class: "hitl-row-sign", "aria-hidden": "true", text: sign }));
+  if (sign) row.append(h("span", { class: "hitl-spoken", text: spoken }));
+  if (label) row.append(h("span", { class: "hitl-row-label", text: label, dir: "auto" }));
+  row.append(h("span", { class: "hitl-row-text", text, dir: "auto" }));
+  return row;
 }

@@ -85,13 +85,14 @@ export class RunStore {
     const { op, seq, live } = message;
     this.#misses = 0;
     this.#relink("open");
-    if (op === "answered") return this.#settle(message);
+    if (op === "answered") this.#settle(message);
     if (op === "snapshot") this.items = new Map();
     if (op === "snapshot" || (op === "patch" && seq === this.#have + 1)) this.#apply(message);
     if (seq > this.#have) return this.#asked || this.#ask(); // a gap; an outstanding poll already brings the rest
     if (seq === this.#have) this.#live = live; // never from beyond a gap: "over" would end the polls that close it
-    if (op !== "patch") this.#asked = false;
-    if (op !== "patch" || !this.#timer) this.#later(POLL_MS);
+    const answer = op === "snapshot" || op === "same";
+    if (answer) this.#asked = false;
+    if (answer || !this.#timer) this.#later(POLL_MS);
   }
 
   #apply({ op, seq, items }) {
@@ -112,8 +113,7 @@ export class RunStore {
     if (isDecided(this.items.get(key))) return;
     if (accepted) this.hold(key, { phase: "accepted", error: "" });
     else if (error) this.hold(key, { phase: "", error });
-    else this.hold(key, { phase: "late" });
-    if (!accepted && !error && !this.#asked) this.#ask(); // what became of it is in the item
+    else this.hold(key, { phase: "late" }); // what became of the call is in its item
   }
 
   #forget(key) {

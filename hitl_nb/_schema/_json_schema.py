@@ -29,8 +29,9 @@ class JsonSchemaValidator:
         ToolDefinitionError: the schema is not one, even read with tolerance.
     """
 
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self.json_schema = schema
+    def __init__(self, schema: dict[str, Any] | bool) -> None:
+        # `True` and `False` are schemas, too: anything, and nothing.
+        self.json_schema: dict[str, Any] = schema if isinstance(schema, dict) else ({} if schema else {"not": {}})
 
     @cached_property
     def schema(self) -> dict[str, Any]:

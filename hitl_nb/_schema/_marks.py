@@ -26,7 +26,6 @@ import math
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum
 from typing import Any, Final
 
 from pydantic import SecretBytes, SecretStr, TypeAdapter
@@ -34,7 +33,7 @@ from pydantic_core import to_jsonable_python
 
 from hitl_nb.errors import InvalidValue
 
-__all__ = ["HIDDEN", "MARK", "from_mark", "mark", "to_mark"]
+__all__ = ["HIDDEN", "MARK", "from_mark", "is_hidden_mark", "mark", "to_mark"]
 
 MARK: Final = "$"
 """The key that says: this is no object of the value, but a mark."""
@@ -43,14 +42,15 @@ _SAFE: Final = 2**53 - 1
 """JavaScript's Number.MAX_SAFE_INTEGER."""
 
 
-class Hidden(Enum):
+class Hidden:
     """The type of `HIDDEN`."""
 
-    HIDDEN = "hidden"
+    def __repr__(self) -> str:
+        return "<hidden>"
 
 
-HIDDEN: Final = Hidden.HIDDEN
-"""Stands in a value at the place of a secret that is a plain string."""
+HIDDEN: Final = Hidden()
+"""Stands in a value at the place of what stays in the kernel: a secret, an object without JSON form."""
 
 
 def mark(kind: str, text: str) -> dict[str, str]:
@@ -77,12 +77,14 @@ def to_mark(value: Any) -> dict[str, str] | None:
 
 
 def from_mark(wire: dict[str, Any]) -> Any:
-    """The value of a mark with a text (an `object` mark is `from_wire`'s).
+    """The value of a mark (an `object` mark is `from_wire`'s); `HIDDEN` for what stayed in the kernel.
 
     Raises:
         InvalidValue: the text is not what the mark says.
     """
     kind, text = wire.get(MARK), wire.get("text")
+    if kind == "opaque" or (kind == "secret" and "text" not in wire):
+        return HIDDEN
     if kind not in _READ or not isinstance(text, str):
         raise InvalidValue(f"`{kind}` is no mark of a value that could be set.")
     try:
@@ -90,6 +92,11 @@ def from_mark(wire: dict[str, Any]) -> Any:
     except (ArithmeticError, ValueError, RecursionError) as error:
         shown = "" if kind == "secret" else f" `{text[:40]}`"
         raise InvalidValue(f"The text{shown} is no valid {kind}: {str(error).splitlines()[0]}") from error
+
+
+def is_hidden_mark(wire: Any) -> bool:
+    """Whether `wire` is the mark of something that stayed in the kernel."""
+    return isinstance(wire, dict) and wire.get(MARK) in ("opaque", "secret") and wire.keys() <= {MARK, "text"}
 
 
 def _has_surrogate(text: str) -> bool:

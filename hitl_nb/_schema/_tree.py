@@ -8,7 +8,8 @@ and how many of them each control covers: facts/peers.md 3.4.
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from hitl_nb._schema._node import MISSING, SCALARS, FormNode
+from hitl_nb._schema._branches import hide_secrets
+from hitl_nb._schema._node import MISSING, SCALARS, FormNode, Kind
 from hitl_nb._schema._options import constant, options_node
 from hitl_nb._schema._resolve import TYPE_TITLE, Document, Opened
 from hitl_nb._schema._scalars import number_node, text_node
@@ -121,14 +122,17 @@ class _Builder:
         properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
         extra = schema.get("additionalProperties", MISSING)
         further = extra if isinstance(extra, dict) else next(iter(patterns.values()), extra)
-        limits = {"min_length": schema.get("minProperties"), "max_length": schema.get("maxProperties")}
+        limits = _lengths(schema, "Properties")
         required = schema.get("required", [])
         names = {**properties, **{name: {} for name in required if name not in properties}}
         no_further = further is False or (further is MISSING and bool(names or (is_root and "properties" in schema)))
         item = None if no_further else self._inner({} if further is MISSING else further, opened)
         if not names and item is not None:
             return FormNode(kind="dict", item=item, pattern=_key_pattern(schema, patterns), **limits)
-        children = [(name, self._inner(part, opened, name, required=name in required)) for name, part in names.items()]
+        label = _pydantic_title if any("title" in part for part in _dicts(properties)) else str
+        children = [
+            (name, self._inner(part, opened, label(name), required=name in required)) for name, part in names.items()
+        ]
         return FormNode(kind="object", children=_told_apart(children), item=item)
 
     def _array(self, opened: Opened) -> FormNode:
@@ -136,14 +140,14 @@ class _Builder:
         items, prefix = schema.get("items", {}), schema.get("prefixItems", [])
         if isinstance(items, list):  # drafts up to 2019-09
             items, prefix = schema.get("additionalItems", {}), items
-        limits = {"min_length": schema.get("minItems"), "max_length": schema.get("maxItems")}
+        limits = _lengths(schema, "Items")
         if prefix:
             full = items is False or schema.get("maxItems") == len(prefix) or "items" not in schema
             children = [(place, self._inner(part, opened)) for place, part in enumerate(prefix)]
             rest = None if full else self._inner(items, opened)
             return FormNode(kind="tuple", children=tuple(children), item=rest, **limits)
         item = self._inner(items, opened)
-        kind = "table" if _is_row(item) else "list"
+        kind: Kind = "table" if _is_row(item) else "list"
         return FormNode(kind=kind, item=item, unique=schema.get("uniqueItems", False), **limits)
 
 
@@ -174,8 +178,21 @@ def _dressed(node: FormNode, opened: Opened, place: _Place) -> FormNode:
         description=schema.get("description", ""),
         required=place.required,
         nullable=opened.nullable or node.nullable,
-        default=schema.get("default", MISSING),
+        default=hide_secrets(schema["default"], node) if "default" in schema else MISSING,
     )
+
+
+def _pydantic_title(name: str) -> str:
+    """As pydantic names the other fields: it leaves out the title of a field that is a `$ref`."""
+    return name.title().replace("_", " ").strip() or name
+
+
+def _dicts(parts: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in parts.values() if isinstance(part, dict)]
+
+
+def _lengths(schema: dict[str, Any], of: str) -> dict[str, Any]:
+    return {"min_length": schema.get(f"min{of}"), "max_length": schema.get(f"max{of}")}
 
 
 def _implied_type(schema: dict[str, Any]) -> str | None:

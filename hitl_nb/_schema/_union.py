@@ -1,5 +1,6 @@
 """A value that may take one of several forms: which of them are really different, and how to tell which one it has."""
 
+import json
 from dataclasses import replace
 from typing import Any, Final
 
@@ -34,10 +35,8 @@ def _flat(node: FormNode) -> tuple[FormNode, ...]:
 
 
 def _distinct(nodes: list[FormNode]) -> list[FormNode]:
-    kept: list[FormNode] = []
-    for node in nodes:
-        if node not in kept:
-            kept.append(node)
+    # By what travels, because to Python 1 and True are equal.
+    kept = list({json.dumps(node.to_wire()): node for node in reversed(nodes)}.values())[::-1]
     numbers = [node for node in kept if node.kind == "number" and replace(node, title="") == _ANY_NUMBER]
     return [node for node in kept if not (numbers and node.kind == "integer")]
 

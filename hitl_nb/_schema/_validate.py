@@ -112,14 +112,14 @@ class PydanticValidator:
 
 
 def validator_for(spec: Any) -> Validator:
-    """The validator of a pydantic model, of any type pydantic understands, or of a JSON Schema (a dict).
+    """The validator of a pydantic model, of any type pydantic understands, or of a JSON Schema.
 
     Raises:
         ToolDefinitionError: `spec` is none of these.
     """
     if isinstance(spec, PydanticValidator | JsonSchemaValidator):
         return spec
-    return JsonSchemaValidator(spec) if isinstance(spec, dict) else PydanticValidator(spec)
+    return JsonSchemaValidator(spec) if isinstance(spec, dict | bool) else PydanticValidator(spec)
 
 
 class _QuietSchema(GenerateJsonSchema):

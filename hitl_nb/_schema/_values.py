@@ -12,7 +12,7 @@ from hitl_nb.errors import InvalidValue
 if TYPE_CHECKING:
     from hitl_nb._schema._node import FormNode
 
-__all__ = ["from_wire", "same", "to_wire"]
+__all__ = ["equal_wires", "from_wire", "same", "to_wire"]
 
 
 def to_wire(value: Any) -> Any:
@@ -51,14 +51,14 @@ def from_wire(wire: Any, node: "FormNode | None" = None) -> Any:
         return value
     if node.kind in ("choice", "constant"):
         return next((option.value for option in node.options if same(option.value, value)), value)
-    if node.kind == "integer" and isinstance(value, float) and value.is_integer():
-        return int(value)
+    if node.kind == "integer" and isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)  # beyond, a float says what was meant more honestly than its 300 digits
     return value
 
 
 def same(first: Any, second: Any) -> bool:
     """Whether two values look the same in the browser: type, order and every digit; 1 and 1.0 are one number there."""
-    return _equal(to_wire(first), to_wire(second))
+    return equal_wires(to_wire(first), to_wire(second))
 
 
 def _read(wire: Any) -> Any:
@@ -97,9 +97,10 @@ def _other(value: Any) -> Any:
         return mark("opaque", repr(value))
 
 
-def _equal(first: Any, second: Any) -> bool:
+def equal_wires(first: Any, second: Any) -> bool:
+    """The same for two values that are on the wire already."""
     if isinstance(first, dict) and isinstance(second, dict):
-        return list(first) == list(second) and all(_equal(first[key], second[key]) for key in first)
+        return list(first) == list(second) and all(equal_wires(first[key], second[key]) for key in first)
     if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(_equal, first, second))
+        return len(first) == len(second) and all(map(equal_wires, first, second))
     return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)

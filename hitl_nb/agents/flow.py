@@ -110,15 +110,6 @@ _END = object()
 
 
 async def _kickoff(flow: Any, input: RunAgentInput, events: "asyncio.Queue[Any]") -> None:  # noqa: A002
-    endpoint = _crewai_module("ag_ui_crewai.endpoint")
-    inputs = endpoint.crewai_prepare_inputs(
-        state=input.state or {},
-        messages=input.messages,
-        tools=input.tools or [],
-        context=input.context or [],
-        forwarded_props=input.forwarded_props,
-    )
-    inputs["id"] = input.thread_id
     loop = asyncio.get_running_loop()
 
     def sink(source: Any, event: Any) -> None:
@@ -128,9 +119,21 @@ async def _kickoff(flow: Any, input: RunAgentInput, events: "asyncio.Queue[Any]"
 
     try:
         with _quiet_console(), _connected(flow, sink):
-            await flow.kickoff_async(inputs=inputs)
+            await flow.kickoff_async(inputs=_inputs(input))
     finally:
         loop.call_soon_threadsafe(events.put_nowait, _END)
+
+
+def _inputs(input: RunAgentInput) -> dict[str, Any]:  # noqa: A002
+    endpoint = _crewai_module("ag_ui_crewai.endpoint")
+    inputs: dict[str, Any] = endpoint.crewai_prepare_inputs(
+        state=input.state or {},
+        messages=input.messages,
+        tools=input.tools or [],
+        context=input.context or [],
+        forwarded_props=input.forwarded_props,
+    )
+    return inputs | {"id": input.thread_id}
 
 
 @contextmanager

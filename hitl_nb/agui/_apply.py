@@ -26,9 +26,7 @@ from hitl_nb.agui._messages import Messages
 from hitl_nb.agui._patch import patched
 from hitl_nb.errors import ProtocolError
 
-_CHUNKS = frozenset(
-    {EventType.TEXT_MESSAGE_CHUNK, EventType.TOOL_CALL_CHUNK, EventType.REASONING_MESSAGE_CHUNK}
-)
+_CHUNKS = frozenset({EventType.TEXT_MESSAGE_CHUNK, EventType.TOOL_CALL_CHUNK, EventType.REASONING_MESSAGE_CHUNK})
 
 
 class Conversation:
@@ -88,9 +86,7 @@ class Conversation:
         elif own_rule := _RULES.get(event.type):
             own_rule(self, event)
         elif event.type in _CHUNKS:
-            raise ProtocolError(
-                f"`{event.type.value}` has to be expanded first; write `apply(expand_chunks(events))`."
-            )
+            raise ProtocolError(f"`{event.type.value}` has to be expanded first; write `apply(expand_chunks(events))`.")
 
     def _begin_run(self, event: RunStartedEvent) -> None:
         self._started.clear()
@@ -103,9 +99,7 @@ class Conversation:
         self.pending_tool_call_ids = []
         if outcome is None or outcome.type == "success":
             named = outcome.pending_tool_call_ids if outcome else None
-            self.pending_tool_call_ids = list(
-                named or (it for it in self._started if it not in self._answered)
-            )
+            self.pending_tool_call_ids = list(named or (it for it in self._started if it not in self._answered))
 
     def _start_tool_call(self, event: ToolCallStartEvent) -> None:
         self._started[event.tool_call_id] = None

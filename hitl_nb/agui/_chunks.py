@@ -123,8 +123,8 @@ class ChunkExpander:
         """Give the whole events that this one stands for, in order; usually one, for a chunk up to three.
 
         Raises:
-            ProtocolError: A chunk that cannot be placed: nothing to continue, or it contradicts what it
-            continues.
+            ProtocolError: A chunk that cannot be placed: nothing to continue, or it contradicts the one it
+                continues.
         """
         if shape := _SHAPES.get(event.type):
             return self._expand(shape, event)
@@ -169,17 +169,15 @@ class ChunkExpander:
     def _lane(self, shape: _Shape, named: str | None, tag: str | None) -> _Lane:
         """Find the lane of a chunk, which may leave out its id, its tag or both."""
         if named is not None:
-            holder = next(
-                (key for key, it in self._lanes.items() if it.shape is shape and it.id == named), _NOWHERE
-            )
-            if holder is _NOWHERE:
+            holders = [lane for lane, it in self._lanes.items() if it.shape is shape and it.id == named]
+            if not holders:
                 return tag
-            if tag is not None and tag != holder:
+            if tag not in (None, holders[0]):
                 raise ProtocolError(
                     f"`{shape.chunk}` of subagent `{tag}` continues `{named}`, which somebody else opened; "
                     "use an id of its own."
                 )
-            return cast("_Lane", holder)
+            return holders[0]
         if tag is not None or self._builds(None, shape):
             return tag
         lanes = [lane for lane in self._lanes if self._builds(lane, shape)]
@@ -193,7 +191,6 @@ class ChunkExpander:
         return lane in self._lanes and self._lanes[lane].shape is shape
 
 
-_NOWHERE = object()
 _KNOWN = frozenset(EventType)
 
 
@@ -208,9 +205,7 @@ def _opened(shape: _Shape, chunk: Any) -> _Open:
             name = type(chunk).model_fields[field].alias
             raise ProtocolError(f"The first `{shape.chunk}` has no `{name}`; send it with the first chunk.")
     said = {field: value for field in shape.repeatable if (value := getattr(chunk, field)) is not None}
-    return _Open(
-        shape=shape, id=getattr(chunk, shape.id_field), tag=_tag(chunk), said={**dict(shape.implied), **said}
-    )
+    return _Open(shape=shape, id=getattr(chunk, shape.id_field), tag=_tag(chunk), said={**dict(shape.implied), **said})
 
 
 def _check_repeats(current: _Open, chunk: Any) -> None:
@@ -238,9 +233,7 @@ def _content(current: _Open, chunk: Any) -> Event:
 
 
 def _says_anything(chunk: Any) -> bool:
-    return bool(
-        chunk.metadata is not None or chunk.model_extra or (_tag(chunk) and chunk.subagent_run_id is None)
-    )
+    return bool(chunk.metadata is not None or chunk.model_extra or (_tag(chunk) and chunk.subagent_run_id is None))
 
 
 def _metadata(chunk: Any) -> dict[str, Any]:

@@ -30,13 +30,12 @@ def parse_event(data: Mapping[str, Any]) -> Event | None:
     """Read one event as JSON gave it: camelCase keys, `type` as the discriminator.
 
     Returns:
-        The event; unknown properties are kept on it. None for a `type` this protocol version does not know:
-        it is logged and to be skipped.
+        The event; unknown properties are kept on it. None for a `type` this protocol version does not know: it
+            is logged and to be skipped.
 
     Raises:
         ProtocolError: No `type`, or a field the protocol describes is missing or has the wrong type. The run
-        cannot
-            go on: what the field should have said is anybody's guess.
+            cannot go on: what the field should have said is anybody's guess.
     """
     kind = data.get("type")
     if not isinstance(kind, str):

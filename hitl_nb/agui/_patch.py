@@ -4,14 +4,9 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-import jsonpatch
 from pydantic_core import to_jsonable_python
 
 _logger = logging.getLogger("hitl_nb.agui")
-
-# TypeError: what jsonpatch before 1.34 raises for a step into a number or a string.
-_FAILURES = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError)
-
 
 def patched(document: Any, operations: Iterable[Any], what: str) -> Any:
     """Give the patched document as a new object (RFC 6902).
@@ -20,8 +15,12 @@ def patched(document: Any, operations: Iterable[Any], what: str) -> Any:
     picture of it is stale, and the snapshot that ends a run puts it right. `what` names the document in the
     log.
     """
+    # Imported at the first patch: few agents send any, and every `import hitl_nb` would pay for it.
+    import jsonpatch
+
     try:
         return jsonpatch.apply_patch(document, to_jsonable_python(operations, by_alias=True))
-    except _FAILURES as error:
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError) as error:
+        # TypeError: how older versions of jsonpatch say that a step leads into a number or a string.
         _logger.warning("Skipped a patch of %s: %s", what, error)
         return document

@@ -78,10 +78,6 @@ def end(messages: Messages, event: TextMessageEndEvent | ReasoningMessageEndEven
 
 def set_encrypted_value(messages: Messages, event: ReasoningEncryptedValueEvent) -> None:
     """Keep a provider's sealed reasoning with the message or tool call it belongs to; it goes back unread."""
-    target = (
-        messages.edit_call(event.entity_id)
-        if event.subtype == "tool-call"
-        else messages.edit(event.entity_id)
-    )
+    target = messages.edit_call(event.entity_id) if event.subtype == "tool-call" else messages.edit(event.entity_id)
     if target is not None and not isinstance(target, ActivityMessage):
         target.encrypted_value = event.encrypted_value

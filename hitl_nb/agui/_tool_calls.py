@@ -47,9 +47,7 @@ def _parent(messages: Messages, event: ToolCallStartEvent) -> AssistantMessage:
     if isinstance(parent, AssistantMessage):
         return parent
     if parent is not None:
-        _logger.warning(
-            "The parent `%s` of the tool call `%s` is no assistant message", parent_id, event.tool_call_id
-        )
+        _logger.warning("The parent `%s` of the tool call `%s` is no assistant message", parent_id, event.tool_call_id)
     made = AssistantMessage(id=parent_id if parent_id and parent is None else event.tool_call_id)
     if event.subagent_run_id is not None:
         made.subagent_run_id = event.subagent_run_id

@@ -120,9 +120,7 @@ class Verifier:
         # inside.
         step = (event.subagent_run_id, event.step_name)
         if step in self._steps:
-            raise ProtocolError(
-                f"`STEP_STARTED` names the open step `{event.step_name}`; send `STEP_FINISHED` first."
-            )
+            raise ProtocolError(f"`STEP_STARTED` names the open step `{event.step_name}`; send `STEP_FINISHED` first.")
         self._steps[step] = None
 
     def _finish_step(self, event: StepFinishedEvent) -> None:
@@ -139,9 +137,7 @@ class Verifier:
         if subagent in self._subagents or subagent in self._finished_subagents:
             raise ProtocolError(f"`SUBAGENT_STARTED` uses the id `{subagent}` again; give each run its own.")
         if parent is not None and parent not in self._subagents and parent not in self._finished_subagents:
-            raise ProtocolError(
-                f"`SUBAGENT_STARTED` names the parent `{parent}`, which never started; start it first."
-            )
+            raise ProtocolError(f"`SUBAGENT_STARTED` names the parent `{parent}`, which never started; start it first.")
         self._subagents[subagent] = None
 
     def _end_subagent(self, event: SubagentFinishedEvent | SubagentErrorEvent) -> None:

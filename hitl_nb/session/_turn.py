@@ -12,6 +12,7 @@ from ag_ui.core import (
     Message,
     RunAgentInput,
     RunErrorEvent,
+    RunFinishedEvent,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
@@ -42,6 +43,7 @@ class Turn:
         self._calls: dict[str, Call] = {}
         self._partials: dict[str, PartialArgs] = {}
         self._failure: RunErrorEvent | None = None
+        self._finished = False
 
     @property
     def messages(self) -> list[Message]:
@@ -58,7 +60,7 @@ class Turn:
 
         Raises:
             ProtocolError: Its events are out of order.
-            AgentError: It ended with ``RUN_ERROR`` and no exception of its own.
+            AgentError: It ended with ``RUN_ERROR`` and no exception of its own, or broke off.
         """
         chunks, verifier = ChunkExpander(), Verifier()
         stream = agent.run(self._input)
@@ -71,10 +73,13 @@ class Turn:
             # A stopped run must not leave the agent working (an async generator is closed late otherwise).
             if hasattr(stream, "aclose"):
                 await stream.aclose()
-        for event in chunks.finish():
-            self._take(event)
         if self._failure is not None:
             raise AgentError(self._failure.message, self._failure.code)
+        if not self._finished:
+            raise AgentError(
+                "The agent's run broke off: its events ended without RUN_FINISHED or RUN_ERROR. "
+                "Nothing of it was asked or executed; send the message again to retry."
+            )
 
     def _take(self, event: Event) -> None:
         self._conversation.apply(event)
@@ -99,6 +104,8 @@ class Turn:
                 self._show_preview(event.tool_call_id)
             case RunErrorEvent():
                 self._failure = event
+            case RunFinishedEvent():
+                self._finished = True
 
     def _start_text(self, event: TextMessageStartEvent) -> None:
         entry = self._texts.setdefault(event.message_id, MessageEntry(key=event.message_id, role="assistant"))

@@ -4,8 +4,8 @@
 
 One case a line: the ids of the failing ones, then `agui: N/M`.
 
-The traces were recorded around upstream's functions, which stand behind its validation. So an event that validation
-refuses still counts here: it is fed unchecked.
+The traces were recorded around upstream's functions, which stand behind its validation. So an event that
+validation refuses still counts here: it is fed unchecked.
 """
 
 import json
@@ -85,7 +85,8 @@ def _event(data: Json) -> Event:
 
 
 def _wire(value: Any) -> Any:
-    """Give JSON in the wire's spelling. Not `exclude_none`: a null that somebody set is said, one by default is not."""
+    """Give JSON in the wire's spelling. Not `exclude_none`: a null that somebody set is said, one by default
+    is not."""
     if isinstance(value, BaseModel):
         fields = type(value).model_fields
         known = {
@@ -128,7 +129,8 @@ def _apply_passes(case: Json) -> bool:
         failed = True
     expect = case["expect"]
     messages = case["messages0"] if expect["messages"] is None else expect["messages"]
-    # A recorded null is "unchanged", but also what a snapshot of null (or, in JavaScript, of nothing) leaves behind.
+    # A recorded null is "unchanged", but also what a snapshot of null (or, in JavaScript, of nothing) leaves
+    # behind.
     states = [case["state0"], None] if expect["state"] is None else [expect["state"]]
     failed_there = expect["error"] is not None
     return _wire(conversation.messages) == messages and conversation.state in states and failed == failed_there

@@ -48,9 +48,7 @@ class Kernel:
     def start(cls, version: str) -> "Kernel":
         """Start this ipykernel version (see `environments.VERSIONS`) and run `in_kernel.py` in it."""
         specs = KernelSpecManager(kernel_dirs=[str(environments.SPECS)], ensure_native_kernel=False)
-        manager = KernelManager(
-            kernel_name=environments.kernel_name(version), kernel_spec_manager=specs
-        )
+        manager = KernelManager(kernel_name=environments.kernel_name(version), kernel_spec_manager=specs)
         manager.start_kernel()
         client = manager.client()
         client.start_channels()

@@ -1,0 +1,61 @@
+// The kernel's side of the protocol (hitl_nb/cards/_root.py), scripted: items go out as patches, a `hello` is answered
+// with the state, the first answer to a call wins. `drop` loses one message to the browser, by its number.
+
+class FakeKernel {
+  seq = 0;
+  live = true;
+  told = 0; // messages to the browser so far, lost ones included
+  answers = []; // the answers that were given, one a call
+  refuse = {}; // call id → error text, for the next answer to it
+  busy = false; // a cell is running: messages from the browser wait
+  #items = new Map();
+  #waiting = [];
+
+  constructor(model, { drop = -1 } = {}) {
+    this.model = model;
+    this.drop = drop;
+    model.onsent = (content) => (this.busy ? this.#waiting.push(content) : this.#handle(content));
+  }
+
+  /** Show items: new ones, or changes to known ones by key. */
+  put(...items) {
+    const changed = items.map((item) => ({ ...this.#items.get(item.key), ...item }));
+    for (const item of changed) this.#items.set(item.key, item);
+    this.seq += 1;
+    this.#tell({ op: "patch", items: changed });
+  }
+
+  finish() {
+    this.live = false;
+    this.put();
+  }
+
+  resume() {
+    this.busy = false;
+    for (const content of this.#waiting.splice(0)) this.#handle(content);
+  }
+
+  #handle(content) {
+    if (content.op !== "hello") return this.#answer(content);
+    if (content.have === this.seq && content.have !== 0) return this.#tell({ op: "same" });
+    this.#tell({ op: "snapshot", items: [...this.#items.values()] });
+  }
+
+  #answer({ op, call_id, ...given }) {
+    const error = this.refuse[call_id] ?? null;
+    delete this.refuse[call_id];
+    const item = [...this.#items.values()].find((known) => known.id === call_id);
+    const accepted = !error && !item.record;
+    if (accepted) {
+      this.answers.push({ op, call_id, ...given });
+      const record = { outcome: op === "respond" ? "answered" : "declined", headline: op, rows: [], footer: "by a test" };
+      this.put({ key: item.key, status: "complete", record });
+    }
+    this.#tell({ op: "answered", call_id, accepted, error });
+  }
+
+  #tell(content) {
+    if (this.told++ === this.drop) return;
+    this.model.receive({ ...content, seq: this.seq, live: this.live });
+  }
+}

@@ -1,0 +1,57 @@
+"""Items as the kernel sends them (hitl_nb/cards/_items.py), with what a test does not care about filled in."""
+
+from typing import Any
+
+Item = dict[str, Any]
+
+STEPS = ("Choose a launch window", "Book two seats", "Wipe the old flight computer")
+
+
+def call(key: str = "c1", *, status: str = "executing", **changes: Any) -> Item:
+    """A question with the card `plain`, unless `changes` say otherwise."""
+    return {
+        "key": key,
+        "type": "call",
+        "card": "plain",
+        "id": f"call_{key}",
+        "name": "generate_task_steps",
+        "title": "Generate task steps",
+        "message": "Propose the steps of a task for the user to approve.",
+        "status": status,
+        "warning": None,
+        "error": None,
+        "confirm": "Confirm",
+        "decline": "Decline",
+        "props": {"rows": []},
+        "record": None,
+        **changes,
+    }
+
+
+def step(label: str, *, checked: bool = True, note: str | None = None) -> Item:
+    return {"label": label, "checked": checked, "note": note}
+
+
+def review(key: str = "c1", *, labels: tuple[str, ...] = STEPS, **changes: Any) -> Item:
+    """Steps to review, all ticked."""
+    return call(key, **{"card": "step_review", "props": {"steps": [step(label) for label in labels]}, **changes})
+
+
+def arg(label: str, text: str, *, long: bool = False) -> Item:
+    return {"label": label, "text": text, "long": long}
+
+
+def message(key: str, text: str, *, role: str = "assistant", streaming: bool = False) -> Item:
+    return {"key": key, "type": "message", "role": role, "text": text, "streaming": streaming}
+
+
+def note(key: str, text: str, *, level: str = "info") -> Item:
+    return {"key": key, "type": "note", "level": level, "text": text}
+
+
+def record(outcome: str, headline: str, rows: list[Item] | None = None, footer: str = "") -> Item:
+    return {"outcome": outcome, "headline": headline, "rows": rows or [], "footer": footer}
+
+
+def row(text: str, *, label: str = "", mark: str = "") -> Item:
+    return {"label": label, "text": text, "mark": mark}

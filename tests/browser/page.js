@@ -1,0 +1,80 @@
+// Mount the linked widget as anywidget does: from a blob: URL, `initialize` once, `render` for each view.
+
+async function importLinked(text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const { default: widget } = await import(url);
+  URL.revokeObjectURL(url);
+  return typeof widget === "function" ? await widget() : widget;
+}
+
+/** @returns the fake model, its views and what ends them */
+async function mount({ into = ["el"], kernel = undefined } = {}) {
+  const widget = await importLinked(await (await fetch("/run.js")).text());
+  const model = new FakeModel();
+  const ends = { model: new AbortController(), views: [] };
+  const mounted = { model, widget, ends };
+  if (kernel) mounted.kernel = new FakeKernel(model, kernel);
+  await widget.initialize({ model: model.proxy(), signal: ends.model.signal });
+  mounted.addView = async (id) => {
+    const end = new AbortController();
+    ends.views.push(end);
+    const el = document.getElementById(id);
+    await widget.render({ model: model.proxy(), el, signal: end.signal });
+  };
+  for (const id of into) await mounted.addView(id);
+  return mounted;
+}
+
+/** End a run as anywidget does when its model is destroyed. @returns the listeners that are left */
+function unmount({ model, ends }) {
+  for (const end of [...ends.views, ends.model]) end.abort();
+  for (const id of ["el", "el2"]) document.getElementById(id).replaceChildren();
+  return model.listeners;
+}
+
+// What a person or a kernel does to reach a state (states.py).
+const acts = {
+  focus: ({ el }) => el.querySelectorAll("input[type=checkbox]")[1].focus({ focusVisible: true }),
+  none: ({ el }) => pressButton(el, "Select none"),
+  decline: ({ el }) => pressButton(el, "Decline"),
+  confirm: ({ el }) => el.querySelector(".hitl-primary").click(),
+  busy: ({ kernel }) => (kernel.busy = true),
+  refuse: ({ kernel, items }) => (kernel.refuse[items[0].id] = "2 of the 3 steps need the third: tick “Wipe the old flight computer”, too."),
+  disconnect: ({ model }) => model.disconnect(),
+};
+
+const pressButton = (el, text) => [...el.querySelectorAll("button")].find((button) => button.textContent === text).click();
+
+/** Show one state of states.py in an empty page. */
+async function show(name, theme) {
+  document.body.dataset.jpThemeLight = String(!theme.endsWith("dark"));
+  if (theme.startsWith("system")) document.documentElement.style.colorScheme = theme.slice("system-".length);
+  else await addStylesheet(`/${theme}.css`);
+  const { items, acts: wanted = [] } = (await (await fetch("/states.json")).json())[name];
+  const mounted = await mount({ kernel: {} });
+  mounted.kernel.put(...items);
+  for (const act of wanted) acts[act]({ ...mounted, items, el: document.getElementById("el") });
+}
+
+function addStylesheet(href) {
+  return new Promise((resolve) => {
+    document.head.prepend(Object.assign(document.createElement("link"), { rel: "stylesheet", href, onload: resolve }));
+  });
+}
+
+/** By hand: a list of all states. */
+async function showIndex() {
+  const names = Object.keys(await (await fetch("/states.json")).json());
+  for (const theme of ["light", "dark", "system-light", "system-dark"]) {
+    const line = document.createElement("p");
+    for (const name of names) {
+      const text = `${name} (${theme})`;
+      line.append(Object.assign(document.createElement("a"), { textContent: text, href: `?state=${name}&theme=${theme}` }), " ");
+    }
+    document.body.append(line);
+  }
+}
+
+const asked = new URLSearchParams(location.search);
+if (asked.has("state")) addEventListener("DOMContentLoaded", () => show(asked.get("state"), asked.get("theme") ?? "light"));
+else if (asked.has("index")) addEventListener("DOMContentLoaded", showIndex);

@@ -1,0 +1,122 @@
+"""human_in_the_loop: three ways to define a tool, and each slip answered with the line to write."""
+
+from datetime import date
+
+import pytest
+from pydantic import BaseModel
+
+from hitl_nb import Session, human_in_the_loop
+from hitl_nb.errors import HitlError, InvalidValue, ToolDefinitionError, UsageError
+
+
+class Mail(BaseModel):
+    """Send a mail."""
+
+    to: str
+    subject: str = "hello"
+
+
+def test_a_function_gives_name_description_parameters_and_answer():
+    @human_in_the_loop
+    def pick_date(question: str, earliest: date) -> date:
+        """Ask for a date."""
+
+    tool = pick_date.advertised()
+    assert (tool.name, tool.description) == ("pick_date", "Ask for a date.")
+    assert set(tool.parameters["properties"]) == {"question", "earliest"}
+    assert pick_date.validated('{"question": "when?", "earliest": "2026-01-02"}').earliest == date(2026, 1, 2)
+    assert pick_date.answer.validate("2026-03-04") == date(2026, 3, 4)
+
+
+def test_the_decorator_takes_a_name_and_a_description_of_its_own():
+    @human_in_the_loop(name="ask", description="Ask.")
+    def anything(question: str) -> str: ...
+
+    assert (anything.name, anything.description) == ("ask", "Ask.")
+
+
+def test_a_pydantic_model_is_a_tool():
+    tool = human_in_the_loop(Mail)
+    assert tool.name == "Mail"
+    assert tool.description == "Send a mail."
+    assert tool.validated('{"to": "ada"}') == Mail(to="ada")
+
+
+def test_a_json_schema_is_a_tool_and_its_arguments_stay_plain_data():
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tool = human_in_the_loop(name="count", parameters=schema, answer=int)
+    assert tool.validated('{"n": 1152921504606846977}') == {"n": 2**60 + 1}
+    with pytest.raises(InvalidValue):
+        tool.validated('{"n": "many"}')
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", "null", "3", '"s"', '{"to": 1}', '{"to": "a"} trailing'])
+def test_arguments_that_do_not_fit_are_refused_before_anybody_is_asked(arguments):
+    with pytest.raises(InvalidValue):
+        human_in_the_loop(Mail).validated(arguments)
+
+
+def test_no_arguments_at_all_are_an_empty_object():
+    @human_in_the_loop
+    def ping() -> str:
+        """Ping."""
+
+    assert ping.validated("") is not None
+
+
+@pytest.mark.parametrize(
+    ("define", "line"),
+    [
+        (lambda: human_in_the_loop(42), "@human_in_the_loop"),
+        (lambda: human_in_the_loop("ask"), "@human_in_the_loop"),
+        (lambda: human_in_the_loop(parameters=42, name="ask"), "parameters=MyModel"),
+        (lambda: human_in_the_loop(parameters={"type": "object"}), 'human_in_the_loop(name="'),
+        (lambda: human_in_the_loop(Mail, name="send mail"), 'name="send_mail"'),
+        (lambda: human_in_the_loop(Mail, render=42), "render=StepReview"),
+        (lambda: human_in_the_loop(lambda question: None, name="ask"), "question"),
+    ],
+)
+def test_a_wrong_definition_says_the_line_to_write(define, line):
+    with pytest.raises(ToolDefinitionError) as caught:
+        define()
+    assert line in str(caught.value)
+
+
+def test_an_unknown_option_is_refused():
+    with pytest.raises(TypeError, match="rendr"):
+        human_in_the_loop(Mail, rendr=None)
+
+
+def test_a_tool_called_from_code_says_who_calls_it():
+    with pytest.raises(UsageError, match="Session"):
+        human_in_the_loop(Mail)(to="ada")
+
+
+class Nobody:
+    async def run(self, input):  # noqa: A002
+        yield None
+
+
+@pytest.mark.parametrize(
+    ("tools", "line"),
+    [
+        ([human_in_the_loop(Mail), human_in_the_loop(Mail)], 'name="Mail_2"'),
+        ([Mail], "@human_in_the_loop"),
+        ([lambda: None], "@human_in_the_loop"),
+    ],
+)
+def test_tools_that_cannot_be_told_apart_or_are_none_are_refused(tools, line):
+    with pytest.raises(ToolDefinitionError) as caught:
+        Session(Nobody(), tools=tools)
+    assert line in str(caught.value)
+
+
+@pytest.mark.parametrize("agent", [42, "a flow", Nobody, None])
+def test_what_is_no_agent_is_refused_with_the_line_to_write(agent):
+    with pytest.raises(HitlError, match=r"Session\("):
+        Session(agent)
+
+
+def test_people_that_cannot_be_asked_are_refused():
+    with pytest.raises(UsageError, match="async def person"):
+        Session(Nobody(), people=[42])
