@@ -4,10 +4,10 @@ An agent pauses, a card appears in the cell, a person decides, and the run goes 
 """
 
 from hitl_nb._calls import Call
-from hitl_nb._tools import human_in_the_loop
+from hitl_nb._tools import frontend_tool, human_in_the_loop
 from hitl_nb.agents.flow import keep_offline
 from hitl_nb.session import Session
 
-__all__ = ["Call", "Session", "human_in_the_loop"]
+__all__ = ["Call", "Session", "frontend_tool", "human_in_the_loop"]
 
 keep_offline()

@@ -7,7 +7,7 @@ Everything is keyed by tool call id: message ids change from snapshot to snapsho
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ag_ui.core import AssistantMessage, Message, ToolCall, ToolMessage
 
@@ -75,8 +75,16 @@ def _is_json(arguments: str) -> bool:
     return True
 
 
-def check(messages: Sequence[Message]) -> None:
+PLACEHOLDER = "Forwarded to client"
+"""What some servers write as the result of a call that they leave to the client; it is no answer."""
+
+
+def check(messages: Sequence[Message], held: Collection[str] = ()) -> None:
     """Prove the rule before a model sees the history.
+
+    Args:
+        messages: The history.
+        held: Tool calls that an interrupt holds: the agent itself gives their results once it is resumed.
 
     Raises:
         HistoryError: Names the first tool call without exactly one adjacent result in call order.
@@ -92,7 +100,7 @@ def check(messages: Sequence[Message]) -> None:
             continue
         _none_left(expected)
         if isinstance(message, AssistantMessage):
-            expected = [call.id for call in message.tool_calls or ()]
+            expected = [call.id for call in message.tool_calls or () if call.id not in held]
     _none_left(expected)
 
 

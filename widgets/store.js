@@ -48,8 +48,7 @@ export class RunStore {
     signal.addEventListener("abort", () => {
       model.off("msg:custom", receive);
       model.off("comm_live_update", relink);
-      clearTimeout(this.#timer);
-      this.link = "closed";
+      this.#relink("closed");
     });
     this.#ask();
   }
@@ -72,9 +71,8 @@ export class RunStore {
     this.#notify([key]);
   }
 
-  /** Send one answer, once; afterwards only the polls repeat it, unchanged, until the kernel acknowledges. */
+  /** Send the answer of an open call; the polls repeat it, unchanged, until the kernel acknowledges. */
   answer(key, message) {
-    if (this.held(key).phase || this.link === "closed") return;
     this.#outbox.set(key, message);
     this.hold(key, { phase: "sending", error: "" });
     this.#send(message);

@@ -33,6 +33,7 @@ def handle_now(kernel: Any, frames: Any, cell: RunningCell) -> None:
     try:
         idents, rest = kernel.session.feed_identities(frames, copy=False)
         message = kernel.session.deserialize(rest, content=True, copy=False)
+        _flush_prints()  # of the cell: the streams of 6.23 and before give all they hold to the parent of the moment
         kernel.set_parent(idents, message, channel="shell")
         _publish_status(kernel, "busy", message)
         try:
@@ -51,13 +52,16 @@ def say_idle(kernel: Any, message: Message, cell: RunningCell) -> None:
     ipywidgets sends the next change of a widget only after "idle" for the one before: without it a second
     click on a checkbox never leaves the browser (facts/kernel.md, fact 2).
     """
-    # What the callback printed belongs to the message; flushed later it would go to the cell.
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
+    _flush_prints()  # of the callback: front ends drop what comes after "idle"
     _publish_status(kernel, "idle", message)
     if cell.request is not None:
         _publish_status(kernel, "busy", cell.request)
+
+
+def _flush_prints() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
 
 
 def _publish_status(kernel: Any, state: str, parent: Message) -> None:

@@ -1,11 +1,11 @@
 """What a function or schema asks for: as a validator, and as the tree a form is drawn from.
 
 The way of a form: `validator_for(type).json_schema` → `form_tree` → `to_wire` (the tree by its method, the
-value by the function, after `hide_secrets`; `chosen_branches` beside it) → the browser → `apply_edits` on the
+value by the function, after `hide_secrets`; `layout_of` beside it) → the browser → `apply_edits` on the
 original value → `validate`.
 """
 
-from hitl_nb._schema._branches import branch_of, chosen_branches, hide_secrets, node_at
+from hitl_nb._schema._branches import branch_of, hide_secrets, layout_of, node_at
 from hitl_nb._schema._edits import apply_edits
 from hitl_nb._schema._node import MISSING, FormNode, Kind, Option
 from hitl_nb._schema._signature import answer_of, parameters_of
@@ -24,10 +24,10 @@ __all__ = [
     "answer_of",
     "apply_edits",
     "branch_of",
-    "chosen_branches",
     "form_tree",
     "from_wire",
     "hide_secrets",
+    "layout_of",
     "node_at",
     "parameters_of",
     "to_wire",

@@ -13,7 +13,7 @@ from hitl_nb._schema._node import FormNode, Kind
 from hitl_nb._schema._parts import is_sequence, key_text, opened, real_key
 from hitl_nb._schema._values import same
 
-__all__ = ["branch_of", "chosen_branches", "hide_secrets", "node_at"]
+__all__ = ["branch_of", "hide_secrets", "layout_of", "node_at"]
 
 Path = tuple[str | int, ...]
 
@@ -35,23 +35,39 @@ def branch_of(node: FormNode, value: Any) -> int | None:
     return None
 
 
-def chosen_branches(form: FormNode, value: Any) -> list[dict[str, Any]]:
-    """`{"path": […], "branch": index or None}` for every union that `value` reaches, the outermost first."""
-    return list(_chosen(form, value, ())) if _holds(form, "union") else []
+def layout_of(form: FormNode, value: Any) -> list[dict[str, Any]]:
+    """How the parts of `value` are shown where the form alone does not say it.
+
+    Returns:
+        ``{"path": […], "branch": index}`` for every union that `value` reaches, and ``{"path": […], "branch": None}``
+        wherever no control can show what is there ("tomorrow" in a date field): a JSON box, so that nothing is hidden.
+    """
+    return list(_layout(form, value, ()))
 
 
-def _chosen(node: FormNode, value: Any, path: Path) -> Iterator[dict[str, Any]]:
+def _layout(node: FormNode, value: Any, path: Path) -> Iterator[dict[str, Any]]:
     if value is None and node.nullable:
         return
     if node.kind == "union":
         place = branch_of(node, value)
         yield {"path": list(path), "branch": place}
         if place is not None:
-            yield from _chosen(node.branches[place], value, path)
-        return
-    for step, part, inner in _inside(node, value):
-        if inner is not None:
-            yield from _chosen(inner, part, (*path, step))
+            yield from _layout(node.branches[place], value, path)
+    elif not _can_show(node, value):
+        yield {"path": list(path), "branch": None}
+    elif node.kind != "json":
+        for step, part, inner in _inside(node, value):
+            if inner is not None:
+                yield from _layout(inner, part, (*path, step))
+
+
+def _can_show(node: FormNode, value: Any) -> bool:
+    inside = opened(value)
+    if node.kind in ("object", "dict"):
+        return isinstance(inside, Mapping)
+    if node.kind in ("list", "table"):
+        return is_sequence(inside)
+    return fits(node, value, depth=0)
 
 
 def _inside(node: FormNode, value: Any) -> Iterator[tuple[str | int, Any, FormNode | None]]:

@@ -5,6 +5,7 @@ are put right before the check; a reference that cannot be followed refuses the 
 asked.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -32,6 +33,7 @@ class JsonSchemaValidator:
     def __init__(self, schema: dict[str, Any] | bool) -> None:
         # `True` and `False` are schemas, too: anything, and nothing.
         self.json_schema: dict[str, Any] = schema if isinstance(schema, dict) else ({} if schema else {"not": {}})
+        self._checker = _checker(self.json_schema)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -48,7 +50,8 @@ class JsonSchemaValidator:
 
         try:
             faults = [fault for error in self._checker.iter_errors(value) for fault in _faults(error)]
-        except (Unresolvable, RecursionError) as error:
+        except (Unresolvable, RecursionError, ArithmeticError, TypeError) as error:
+            # A reference into nowhere, a loop, a limit that Python cannot compare: not checked is not valid.
             faults = [Fault(path=(), message=f"The schema cannot be followed: {error}")]
         if faults:
             raise invalid(str(self.json_schema.get("title", "value")), faults)
@@ -65,24 +68,24 @@ class JsonSchemaValidator:
         except (PydanticSerializationError, ValueError) as error:
             raise InvalidValue(f"The value has no JSON form: {error}") from error
 
-    @cached_property
-    def _checker(self) -> Any:
-        # Imported here because beside JupyterLab it costs 1.7 s (facts/performance.md, `rfc3987_syntax`).
-        from jsonschema import SchemaError
-        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it ships no types
 
-        schema = standard_schema(self.json_schema)
-        dialect = _dialect(schema)
-        try:
-            dialect.check_schema(schema)
-        except SchemaError as error:
-            where = "/".join(str(step) for step in error.absolute_path) or "the root"
-            raise ToolDefinitionError(
-                f"The schema is wrong at `{where}`: {error.message[:200]}. "
-                'Write a JSON Schema, e.g. `{"type": "object", "properties": {"city": {"type": "string"}}}`.'
-            ) from error
-        # An explicit registry, because the default one would fetch unknown references from the network.
-        return dialect(schema, registry=REGISTRY)
+def _checker(declared: dict[str, Any]) -> Any:
+    # Imported here because beside JupyterLab it costs 1.7 s (facts/performance.md, `rfc3987_syntax`).
+    from jsonschema import SchemaError
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it ships no types
+
+    schema = standard_schema(declared)
+    dialect = _dialect(schema)
+    try:
+        dialect.check_schema(schema)
+    except SchemaError as error:
+        where = "/".join(str(step) for step in error.absolute_path) or "the root"
+        raise ToolDefinitionError(
+            f"The schema is wrong at `{where}`: {error.message[:200]}. "
+            'Write a JSON Schema, e.g. `{"type": "object", "properties": {"city": {"type": "string"}}}`.'
+        ) from error
+    # An explicit registry, because the default one would fetch unknown references from the network.
+    return dialect(schema, registry=REGISTRY)
 
 
 def _dialect(schema: dict[str, Any]) -> Any:
@@ -116,9 +119,20 @@ def _faults(error: Any) -> Iterable[Fault]:
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in error.instance]
         return [Fault(path=(*path, name), message="Field required") for name in missing]
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        return [Fault(path=(*path, name), message="Key not allowed") for name in _undeclared(error)]
     if error.validator in ("anyOf", "oneOf") and error.context:
         return _faults_of_the_nearest_branch(error)
     return [Fault(path=path, message=_message(error))]
+
+
+def _undeclared(error: Any) -> list[str]:
+    declared, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
+    return [
+        name
+        for name in error.instance
+        if name not in declared and not any(re.search(pattern, name) for pattern in patterns)
+    ]
 
 
 def _faults_of_the_nearest_branch(error: Any) -> Iterable[Fault]:
@@ -150,7 +164,6 @@ def _message(error: Any) -> str:
         "uniqueItems": "Input should not repeat an item",
         "oneOf": "Input fits more than one of the allowed forms",
         "anyOf": _NONE_FITS,
-        "additionalProperties": "Input has a key that is not allowed",
     }
     return words.get(error.validator, f"Input breaks the rule `{error.validator}`")
 

@@ -5,14 +5,15 @@ changes its order, `__proto__` is not a key like others (facts/failure_modes.md 
 object with the key `$`, which says what it stands for:
 
 =====================================================  ======================================================
-``{"$": "integer", "text": "1152921504606846977"}``    an int beyond 2**53 - 1 ``{"$": "decimal", "text":
-"10.10"}``                  a Decimal; every digit counts ``{"$": "float", "text": "NaN"}``
-`NaN`, `Infinity`, `-Infinity` ``{"$": "datetime", "text": "2024-02-29T10:00:00"}``   naive or with offset;
-likewise `date`, `time`, `duration` ``{"$": "bytes", "text": "aGk="}``                     base64 ``{"$":
-"escaped", "text": "\"\\ud83d\""}``            a string with a lone surrogate, as ASCII JSON text ``{"$":
-"object", "entries": [[key, value], …]}``      an object with keys that JavaScript drops or reorders ``{"$":
-"secret"}``                                    something that never leaves the kernel ``{"$": "opaque",
-"text": "<Thing>"}``                 a Python object without JSON form, to look at only
+``{"$": "integer", "text": "1152921504606846977"}``    an int beyond ±(2**53 - 1)
+``{"$": "decimal", "text": "10.10"}``                  a Decimal; every digit counts
+``{"$": "float", "text": "NaN"}``                      `NaN`, `Infinity`, and floats beyond ±(2**53 - 1)
+``{"$": "datetime", "text": "2024-02-29T10:00:00"}``   naive or with offset; likewise `date`, `time`, `duration`
+``{"$": "bytes", "text": "aGk="}``                     base64
+``{"$": "escaped", "text": "\"\\ud83d\""}``            a string with a lone surrogate, as ASCII JSON text
+``{"$": "object", "entries": [[key, value], …]}``      an object with keys that JavaScript drops or reorders
+``{"$": "secret"}``                                    something that never leaves the kernel
+``{"$": "opaque", "text": "<Thing>"}``                 a Python object without JSON form, to look at only
 =====================================================  ======================================================
 
 From the browser come the same, and three more: `{"$": "number", "text": "0.1"}` for what was typed into a
@@ -22,7 +23,6 @@ the text of a JSON box, which is parsed here and not in the browser.
 
 import base64
 import json
-import math
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -67,7 +67,7 @@ def to_mark(value: Any) -> dict[str, str] | None:
     if isinstance(value, int):
         return mark("integer", str(int(value))) if abs(value) > _SAFE else None
     if isinstance(value, float):
-        return None if math.isfinite(value) else mark("float", json.dumps(float(value)))
+        return None if abs(value) <= _SAFE else mark("float", json.dumps(float(value)))
     if isinstance(value, SecretStr | SecretBytes | Hidden):
         return {MARK: "secret"}
     for type_, kind, write in _WRITTEN:
@@ -90,8 +90,8 @@ def from_mark(wire: dict[str, Any]) -> Any:
     try:
         return _READ[kind](text)
     except (ArithmeticError, ValueError, RecursionError) as error:
-        shown = "" if kind == "secret" else f" `{text[:40]}`"
-        raise InvalidValue(f"The text{shown} is no valid {kind}: {str(error).splitlines()[0]}") from error
+        reason = f"The text is not valid JSON: {error}" if kind == "json" else f"`{text[:40]}` is no {_NOUNS[kind]}"
+        raise InvalidValue(f"{reason}.") from error
 
 
 def is_hidden_mark(wire: Any) -> bool:
@@ -125,6 +125,15 @@ def _number(text: str) -> int | float:
     except ValueError:
         return float(text)
 
+
+_NOUNS: Final = {
+    **{kind: kind for kind in ("number", "date", "time", "duration")},
+    **dict.fromkeys(("decimal", "float"), "number"),
+    "integer": "whole number",
+    "datetime": "date and time",
+    "bytes": "base64 text",
+    "escaped": "JSON text",
+}
 
 _READ: Final[dict[str, Callable[[str], Any]]] = {
     "integer": int,

@@ -74,7 +74,7 @@ class FormNode:
     ``tuple``       `children` by index, `item` for the rest (or None)
     ``object``      `children` by name, `item` for further keys (or None)
     ``dict``        `item` for every value, `pattern` for the keys
-    ``union``       `branches`, told apart by `discriminator` or by their shape
+    ``union``       `branches`; which one a value has, `layout_of` says
     ``json``        a box for JSON text: whatever the others cannot draw; `note` says why
     ==============  ==============================================================================
     """

@@ -4,6 +4,7 @@ A model or dataclass is read by the names its schema shows (the aliases), so tha
 form, in an edit and in an error.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -54,7 +55,7 @@ def key_text(key: Any) -> str:
     if isinstance(key, str) and not isinstance(key, Enum):
         return key
     plain = to_jsonable_python(key)
-    return {True: "true", False: "false", None: "null"}.get(plain, str(plain)) if not isinstance(plain, str) else plain
+    return plain if isinstance(plain, str) else json.dumps(plain)
 
 
 def real_key(mapping: Mapping[Any, Any], step: Any) -> Any:

@@ -43,7 +43,14 @@ def _standard(schema: dict[str, Any]) -> dict[str, Any]:
     readable = {
         keyword: value for keyword, value in schema.items() if keyword not in _SHAPES or _SHAPES[keyword](value)
     }
-    return _nullable(_enum_of_its_type(_typed(readable)))
+    return _nullable(_enum_of_its_type(_typed(_with_schemas_only(readable))))
+
+
+def _with_schemas_only(schema: dict[str, Any]) -> dict[str, Any]:
+    """A property described by something that is no schema (`{"city": "string"}`) may be anything."""
+    for keyword in _MAPS & schema.keys():
+        schema[keyword] = {name: part if _is_schema(part) else {} for name, part in schema[keyword].items()}
+    return schema
 
 
 def _typed(schema: dict[str, Any]) -> dict[str, Any]:
@@ -115,10 +122,6 @@ def _is_schema_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(_is_schema(part) for part in value)
 
 
-def _is_schema_map(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_schema(part) for part in value.values())
-
-
 def _is_pattern(value: Any) -> bool:
     """A pattern that Python's `re` does not know (JavaScript's own escapes) cannot be checked here."""
     try:
@@ -149,6 +152,8 @@ _IS_OF_TYPE: Final[dict[str, Callable[[Any], bool]]] = {
     "null": lambda value: value is None,
 }
 
+_MAPS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+
 _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("title", "description", "format", "$comment", "$id", "$schema", "$ref", "$anchor"), _is_text),
     **dict.fromkeys(("contentMediaType", "contentEncoding"), _is_text),
@@ -158,8 +163,8 @@ _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
     **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
     **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated", "nullable"), _is_flag),
-    **dict.fromkeys(("properties", "$defs", "definitions", "dependentSchemas"), _is_schema_map),
-    "patternProperties": lambda value: _is_schema_map(value) and all(map(_is_pattern, value)),
+    **dict.fromkeys(("properties", "$defs", "definitions", "dependentSchemas"), lambda value: isinstance(value, dict)),
+    "patternProperties": lambda value: isinstance(value, dict) and all(map(_is_pattern, value)),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _is_schema_list),
     **dict.fromkeys(("additionalProperties", "propertyNames", "not", "contains", "if", "then", "else"), _is_schema),
     "items": lambda value: _is_schema(value) or (isinstance(value, list) and all(map(_is_schema, value))),

@@ -5,6 +5,7 @@ annotations`), the classes they name may exist only in the cell, or in the funct
 and the one place where people do describe a parameter is often the docstring.
 """
 
+import functools
 import inspect
 import sys
 import warnings
@@ -136,14 +137,18 @@ def _resolved(function: Callable[..., Any], own: str, annotation: Any) -> Any:
 
 
 def _scope(function: Callable[..., Any]) -> dict[str, Any]:
-    target: Any = inspect.unwrap(function)
-    while hasattr(target, "func"):  # functools.partial
-        target = target.func
+    target: Any = _without_partial(inspect.unwrap(function))
     target = getattr(target, "__func__", target)
     if not hasattr(target, "__globals__"):
         target = type(target).__call__
     closure = inspect.getclosurevars(target).nonlocals if inspect.isfunction(target) else {}
     return {**getattr(target, "__globals__", {}), **closure}
+
+
+def _without_partial(function: Callable[..., Any]) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
 
 
 def _frame_that_knows(name: str) -> Mapping[str, Any] | None:
@@ -196,7 +201,7 @@ def _culprit(name: str, function: Callable[..., Any], fields: dict[str, tuple[An
 
 
 def _name(function: Callable[..., Any]) -> str:
-    target: Any = getattr(function, "func", function)
+    target = _without_partial(function)
     return str(getattr(target, "__name__", type(target).__name__))
 
 

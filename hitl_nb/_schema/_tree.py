@@ -5,7 +5,7 @@ type at depth, a reference into nowhere, `any`) becomes a box for JSON text. Whi
 and how many of them each control covers: facts/peers.md 3.4.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hitl_nb._schema._branches import hide_secrets
@@ -30,6 +30,13 @@ def form_tree(schema: dict[str, Any]) -> FormNode:
 
     Never raises for a schema: what cannot be read is a JSON box.
     """
+    try:
+        return _tree(schema)
+    except RecursionError:
+        return FormNode(kind="json", note="The schema is nested too deeply.")
+
+
+def _tree(schema: Any) -> FormNode:
     for repeats in (2, 1):
         builder = _Builder(Document(schema, repeats=repeats))
         tree = builder.root()
@@ -38,14 +45,14 @@ def form_tree(schema: dict[str, Any]) -> FormNode:
     return tree
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Place:
     """Where a schema stands, as far as its node depends on it."""
 
     name: str = ""
     required: bool = True
     trail: tuple[int, ...] = ()
-    is_root: bool = field(default=False)
+    is_root: bool = False
 
 
 class _Builder:
@@ -129,7 +136,7 @@ class _Builder:
         item = None if no_further else self._inner({} if further is MISSING else further, opened)
         if not names and item is not None:
             return FormNode(kind="dict", item=item, pattern=_key_pattern(schema, patterns), **limits)
-        label = _pydantic_title if any("title" in part for part in _dicts(properties)) else str
+        label = _pydantic_title if _is_titled_by_pydantic(properties) else _quoted_if_blank
         children = [
             (name, self._inner(part, opened, label(name), required=name in required)) for name, part in names.items()
         ]
@@ -174,7 +181,7 @@ def _dressed(node: FormNode, opened: Opened, place: _Place) -> FormNode:
     schema = opened.schema
     return replace(
         node,
-        title=schema.get("title") or place.name or schema.get(TYPE_TITLE, "") or node.title,
+        title=schema.get("title", "").strip() or place.name or schema.get(TYPE_TITLE, "") or node.title,
         description=schema.get("description", ""),
         required=place.required,
         nullable=opened.nullable or node.nullable,
@@ -184,11 +191,18 @@ def _dressed(node: FormNode, opened: Opened, place: _Place) -> FormNode:
 
 def _pydantic_title(name: str) -> str:
     """As pydantic names the other fields: it leaves out the title of a field that is a `$ref`."""
-    return name.title().replace("_", " ").strip() or name
+    return _quoted_if_blank(name.title().replace("_", " ").strip() or name)
 
 
-def _dicts(parts: dict[str, Any]) -> list[dict[str, Any]]:
-    return [part for part in parts.values() if isinstance(part, dict)]
+def _quoted_if_blank(name: str) -> str:
+    """A label that can be seen (and heard), also for the key `""`."""
+    return name if name.strip() else f'"{name}"'
+
+
+def _is_titled_by_pydantic(properties: dict[str, Any]) -> bool:
+    return any(
+        isinstance(part, dict) and part.get("title") == _pydantic_title(name) for name, part in properties.items()
+    )
 
 
 def _lengths(schema: dict[str, Any], of: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from hitl_nb._schema._faults import Fault, invalid
 from hitl_nb._schema._json_schema import JsonSchemaValidator
 from hitl_nb._schema._keywords import schema_for_model
+from hitl_nb._schema._parts import key_text, real_key
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 __all__ = ["JsonSchemaValidator", "PydanticValidator", "Validator", "validator_for"]
@@ -142,14 +143,17 @@ def _path(location: Sequence[int | str], value: Any, *, missing: bool) -> tuple[
             return (*path, step)
         found, inside = _descend(value, step)
         if found:
-            path.append(step)
+            path.append(key_text(step) if isinstance(value, Mapping) else step)
             value = inside
     return tuple(path)
 
 
 def _descend(value: Any, step: int | str) -> tuple[bool, Any]:
     if isinstance(value, Mapping):
-        return step in value, value.get(step)
+        try:
+            return True, value[real_key(value, step)]
+        except KeyError:
+            return False, None
     if isinstance(value, Sequence) and not isinstance(value, str | bytes) and isinstance(step, int):
         return step < len(value), value[step] if step < len(value) else None
     return isinstance(step, str) and hasattr(value, step), getattr(value, str(step), None)

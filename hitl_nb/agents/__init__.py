@@ -1,11 +1,13 @@
 """Who asks: an agent is anything that turns a `RunAgentInput` into a stream of AG-UI events.
 
 The protocol is ag-ui-protocol's own (https://docs.ag-ui.com): each run gets the whole history and ends at a tool
-call; the session answers it and runs the agent again. `FlowAgent` wraps a CrewAI Flow; an object of your own with
-the one method `run` works as it is.
+call; the session answers it and runs the agent again. `FlowAgent` wraps a CrewAI Flow, `HttpAgent` any AG-UI server,
+`ChatAgent` a model without a framework; an object of your own with the one method `run` works as it is.
 """
 
 from hitl_nb.agents._protocol import Agent, agent_of
+from hitl_nb.agents.chat import ChatAgent
 from hitl_nb.agents.flow import FlowAgent
+from hitl_nb.agents.http import HttpAgent
 
-__all__ = ["Agent", "FlowAgent", "agent_of"]
+__all__ = ["Agent", "ChatAgent", "FlowAgent", "HttpAgent", "agent_of"]

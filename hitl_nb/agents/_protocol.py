@@ -1,5 +1,6 @@
 """The seam between a session and whatever asks the questions."""
 
+import inspect
 import sys
 from collections.abc import AsyncIterator
 from typing import Any, Protocol, runtime_checkable
@@ -7,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from ag_ui.core import Event, RunAgentInput
 
 from hitl_nb.agents.flow import FlowAgent
+from hitl_nb.agents.http import HttpAgent
 from hitl_nb.errors import AgentDefinitionError
 
 
@@ -27,20 +29,36 @@ def agent_of(thing: Any) -> Agent:
     """Give the agent for what a user hands to ``Session``.
 
     Args:
-        thing: A CrewAI Flow class (a fresh instance each run) or instance, or an object with `run`.
+        thing: A CrewAI Flow class (a fresh instance each run) or instance, the URL of an AG-UI server, or an
+            object whose ``run(input)`` yields AG-UI events, e.g. ``ag_ui_langgraph.LangGraphAgent``.
 
     Raises:
         AgentDefinitionError: It is none of these.
+        MissingExtraError: A URL, and the extra ``[http]`` is not installed.
     """
+    if isinstance(thing, str):
+        return HttpAgent(thing)
     if _is_flow(thing):
         return FlowAgent(thing)
-    if isinstance(thing, Agent) and not isinstance(thing, type):
+    if isinstance(thing, Agent) and not isinstance(thing, type) and not inspect.iscoroutinefunction(thing.run):
         return thing
+    raise AgentDefinitionError(f"`{_name(thing)}` cannot be run as an agent; {_hint(thing)}.")
+
+
+def _hint(thing: Any) -> str:
     if isinstance(thing, type) and hasattr(thing, "run"):
-        hint = f"hand over an instance: `Session({thing.__name__}(), ...)`"
-    else:
-        hint = "write `Session(MyFlow, tools=[...])` with a CrewAI Flow, or an object whose `run` yields AG-UI events"
-    raise AgentDefinitionError(f"`{_name(thing)}` cannot be run as an agent; {hint}.")
+        return f"hand over an instance: `Session({thing.__name__}(), ...)`"
+    if type(thing).__module__.startswith("pydantic_ai."):
+        return (
+            "wrap it in an object with `async def run(self, input)`: "
+            "`async for event in AGUIAdapter(agent, run_input=input).run_stream(): yield event`"
+        )
+    if inspect.iscoroutinefunction(getattr(thing, "run", None)):
+        return "its `run` gives one value at the end; write `async def run(self, input)` that yields AG-UI events"
+    return (
+        "write `Session(MyFlow, tools=[...])` with a CrewAI Flow, the URL of an AG-UI server, "
+        "or an object whose `run` yields AG-UI events"
+    )
 
 
 def _is_flow(thing: Any) -> bool:

@@ -1,118 +1,171 @@
 """CrewAI's events of one Flow run → AG-UI events, balanced, in order, with ids that stay the same.
 
 `copilotkit_stream` emits chunk events on CrewAI's bus; the methods of the Flow emit their own. The rules are those
-of ag_ui_crewai's server (facts/crewai.md §1.1, §3.2), so in-process and served runs look alike.
+of ag_ui_crewai's server (facts/crewai.md §1.1, §3.2), so in-process and served runs look alike. What a provider
+streamed under an id that cannot be trusted is told after the run, when the whole message is known (`_settle`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import (
-    AssistantMessage,
     CustomEvent,
     Event,
-    Message,
     StateSnapshotEvent,
     StepFinishedEvent,
     StepStartedEvent,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
+    ToolCall,
     ToolCallArgsEvent,
     ToolCallEndEvent,
     ToolCallResultEvent,
     ToolCallStartEvent,
 )
 
+from hitl_nb.agents._identity import fresh_call_id, fresh_message_id
+
+
+@dataclass(kw_only=True, eq=False)
+class StreamedCall:
+    """A tool call as it was streamed."""
+
+    id: str
+    """Its id on the wire: the provider's, or a fresh one when the thread has that already."""
+
+    name: str = ""
+    """The first name that was told."""
+
+    waiting: str = ""
+    """Arguments that came before the name."""
+
+    started: bool = False
+    """Whether it was announced."""
+
+
+@dataclass(kw_only=True, eq=False)
+class StreamedMessage:
+    """One reply of a model as it was streamed."""
+
+    id: str
+    """Its id on the wire."""
+
+    text: str = ""
+    """What it said."""
+
+    calls: dict[str, StreamedCall] = field(default_factory=dict)
+    """Its tool calls by the provider's id; those without an id under the empty string."""
+
 
 class Translator:
-    """State of one run: which message and calls are open, and which ids were streamed."""
+    """State of one run: what is open, and what was streamed under which id.
 
-    def __init__(self) -> None:
-        self._text: str | None = None
+    Args:
+        known: The message ids that came in with the run.
+        used: The tool call ids that came in with the run.
+
+    Attributes:
+        streamed: The replies of the models so far, in order.
+    """
+
+    def __init__(self, known: Iterable[str] = (), used: Iterable[str] = ()) -> None:
+        self.streamed: list[StreamedMessage] = []
+        self._known = set(known)
+        self._used = set(used)
+        self._messages: dict[str, StreamedMessage] = {}
+        self._open_texts: list[str] = []
         self._open_calls: list[str] = []
-        self._parents: dict[str, str | None] = {}
-        self._texts: list[str] = []
+        self._methods = 0
 
     def translate(self, event: Any) -> Iterator[Event]:
         """Give the AG-UI events for one CrewAI event; none for what AG-UI has no word for."""
         kind = getattr(event.type, "value", event.type)
         if kind == "method_execution_started":
-            yield from self.flush()
+            self._methods += 1
             yield StepStartedEvent(step_name=str(event.method_name))
         elif kind in ("method_execution_finished", "method_execution_failed"):
-            yield from self.flush()
+            self._methods -= 1
+            if self._methods <= 0:  # another method may be streaming still
+                yield from self.flush()
             yield StepFinishedEvent(step_name=str(event.method_name))
         elif kind == "TEXT_MESSAGE_CHUNK":
-            yield from self._text_chunk(event)
+            yield from self._text_chunk(self._message(event.message_id), event.delta)
         elif kind == "TOOL_CALL_CHUNK":
-            yield from self._call_chunk(event)
+            yield from self._call_chunk(self._message(event.parent_message_id), event)
         elif kind == "TOOL_CALL_RESULT":
             yield from self.flush()
-            yield ToolCallResultEvent(
-                message_id=event.message_id, tool_call_id=event.tool_call_id, content=event.content
-            )
+            yield from self._result(event)
         elif kind == "CUSTOM":
             yield CustomEvent(name=event.name, value=event.value)
         elif kind == "STATE_SNAPSHOT":
             yield StateSnapshotEvent(snapshot=event.snapshot)
 
     def flush(self) -> Iterator[Event]:
-        """Close what is open."""
-        if self._text is not None:
-            yield TextMessageEndEvent(message_id=self._text)
-            self._text = None
+        """Close what is open; whatever is streamed from here on belongs to another message."""
+        for message_id in self._open_texts:
+            yield TextMessageEndEvent(message_id=message_id)
         for call_id in reversed(self._open_calls):
             yield ToolCallEndEvent(tool_call_id=call_id)
+        self._open_texts.clear()
         self._open_calls.clear()
+        self._messages.clear()
 
-    def _text_chunk(self, event: Any) -> Iterator[Event]:
-        if self._open_calls or self._text != event.message_id:
-            yield from self.flush()
-        if self._text is None:
-            self._text = event.message_id
-            if event.message_id not in self._texts:
-                self._texts.append(event.message_id)
-            yield TextMessageStartEvent(message_id=event.message_id, role="assistant")
-        if event.delta:
-            yield TextMessageContentEvent(message_id=event.message_id, delta=event.delta)
+    def announce(self, message_id: str, call: ToolCall) -> Iterator[Event]:
+        """Tell of a whole call that was not streamed, or under an id that could not be trusted."""
+        if any(told.id == call.id and told.started for it in self.streamed for told in it.calls.values()):
+            return
+        yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.function.name, parent_message_id=message_id)
+        if call.function.arguments:
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.function.arguments)
+        yield ToolCallEndEvent(tool_call_id=call.id)
 
-    def _call_chunk(self, event: Any) -> Iterator[Event]:
-        if self._text is not None:
-            yield from self.flush()
-        if event.tool_call_id not in self._open_calls:
-            self._open_calls.append(event.tool_call_id)
-            self._parents[event.tool_call_id] = event.parent_message_id
-            yield ToolCallStartEvent(
-                tool_call_id=event.tool_call_id,
-                tool_call_name=event.tool_call_name,
-                parent_message_id=event.parent_message_id,
-            )
-        if event.delta:
-            yield ToolCallArgsEvent(tool_call_id=event.tool_call_id, delta=event.delta)
+    def _message(self, provider_id: str | None) -> StreamedMessage:
+        key = provider_id or ""
+        if key not in self._messages:
+            message_id = key if key and key not in self._known else fresh_message_id()
+            self._known.add(message_id)
+            self._messages[key] = StreamedMessage(id=message_id)
+            self.streamed.append(self._messages[key])
+        return self._messages[key]
 
-    def stamped(self, messages: list[Message], known: set[str]) -> list[Message]:
-        """Give new assistant messages the ids under which they were streamed.
+    def _text_chunk(self, message: StreamedMessage, delta: str | None) -> Iterator[Event]:
+        if not delta:
+            return
+        if message.id not in self._open_texts:
+            self._open_texts.append(message.id)
+            yield TextMessageStartEvent(message_id=message.id, role="assistant")
+        message.text += delta
+        yield TextMessageContentEvent(message_id=message.id, delta=delta)
 
-        CrewAI's messages have none, and each conversion mints another, so that a front end sees every message
-        twice. `known` are the ids that came in with the run.
-        """
-        texts = list(self._texts)
-        stamped: list[Message] = []
-        for message in messages:
-            if isinstance(message, AssistantMessage) and message.id not in known:
-                streamed = self._streamed_id(message, texts)
-                if streamed is not None and streamed not in known:
-                    known.add(streamed)
-                    message = message.model_copy(update={"id": streamed})
-            stamped.append(message)
-        return stamped
+    def _call_chunk(self, message: StreamedMessage, event: Any) -> Iterator[Event]:
+        call = self._call(message, event.tool_call_id)
+        call.name = call.name or event.tool_call_name or ""
+        call.waiting += event.delta or ""
+        # Without an id, two calls of one message cannot be told apart here; without a name, nobody knows yet
+        # whether there is a card for it.
+        if not event.tool_call_id or not call.name:
+            return
+        if not call.started:
+            call.started = True
+            self._open_calls.append(call.id)
+            yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name, parent_message_id=message.id)
+        if call.waiting:
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.waiting)
+            call.waiting = ""
 
-    def _streamed_id(self, message: AssistantMessage, texts: list[str]) -> str | None:
-        for call in message.tool_calls or ():
-            parent = self._parents.get(call.id)
-            if parent is not None:
-                if parent in texts:
-                    texts.remove(parent)
-                return parent
-        return texts.pop(0) if texts else None
+    def _result(self, event: Any) -> Iterator[Event]:
+        calls = (it.calls[event.tool_call_id] for it in reversed(self.streamed) if event.tool_call_id in it.calls)
+        call = next(calls, None)
+        if call is not None and not call.started:
+            return  # its call has not been told of; the final messages have both
+        call_id = call.id if call is not None else event.tool_call_id
+        yield ToolCallResultEvent(message_id=event.message_id, tool_call_id=call_id, content=event.content)
+
+    def _call(self, message: StreamedMessage, provider_id: str) -> StreamedCall:
+        if provider_id not in message.calls:
+            call_id = provider_id if provider_id and provider_id not in self._used else fresh_call_id()
+            self._used.add(call_id)
+            message.calls[provider_id] = StreamedCall(id=call_id)
+        return message.calls[provider_id]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ag_ui.core import (
     PROTOCOL_VERSION,
+    AssistantMessage,
     Event,
     Message,
     MessagesSnapshotEvent,
@@ -25,7 +26,9 @@ from ag_ui.core import (
     StateSnapshotEvent,
 )
 
-from hitl_nb._history import open_calls
+from hitl_nb._history import open_calls, tool_calls
+from hitl_nb.agents._outgoing import presentable
+from hitl_nb.agents._settle import settled
 from hitl_nb.agents._translate import Translator
 from hitl_nb.errors import AgentDefinitionError, MissingExtraError
 
@@ -76,7 +79,9 @@ class FlowAgent:
             Exception: Whatever the Flow raised, itself, after a ``RUN_ERROR`` event.
         """
         flow = self._fresh()
-        translator = Translator()
+        translator = Translator(
+            known=(message.id for message in input.messages), used=(call.id for call in tool_calls(input.messages))
+        )
         yield RunStartedEvent(thread_id=input.thread_id, run_id=input.run_id, protocol_version=PROTOCOL_VERSION)
         events: asyncio.Queue[Any] = asyncio.Queue()
         task = asyncio.create_task(_kickoff(flow, input, events), name=f"hitl_nb flow {input.run_id}")
@@ -128,7 +133,7 @@ def _inputs(input: RunAgentInput) -> dict[str, Any]:  # noqa: A002
     endpoint = _crewai_module("ag_ui_crewai.endpoint")
     inputs: dict[str, Any] = endpoint.crewai_prepare_inputs(
         state=input.state or {},
-        messages=input.messages,
+        messages=presentable(input.messages),
         tools=input.tools or [],
         context=input.context or [],
         forwarded_props=input.forwarded_props,
@@ -162,8 +167,13 @@ def _quiet_console() -> Iterator[None]:
 
 
 def _final_events(flow: Any, input: RunAgentInput, translator: Translator) -> Iterator[Event]:  # noqa: A002
-    messages = translator.stamped(_messages(flow), {message.id for message in input.messages})
+    messages = settled(_messages(flow), input.messages, translator.streamed)
     pending = [call.id for call in open_calls(messages)]
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            for call in message.tool_calls or ():
+                if call.id in pending:
+                    yield from translator.announce(message.id, call)
     yield MessagesSnapshotEvent(messages=messages)
     yield StateSnapshotEvent(snapshot=_user_state(flow))
     yield RunFinishedEvent(

@@ -1,62 +1,170 @@
-"""From an open tool call to a decided one: validate, ask the people in turn, never guess."""
+"""From an open call to a decided one: validate, run or ask, never guess.
+
+All cards of a round stand together; code runs in call order, and never before the calls ahead of it are decided:
+what it does may depend on what a person says to them (google/adk-go#876).
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 from ag_ui.core import ToolCall, ToolMessage
 
-from hitl_nb._calls import Call
-from hitl_nb._tools import ToolBox
+from hitl_nb._calls import Call, Decision
+from hitl_nb._encoding import encode
+from hitl_nb._tools import FrontendTool, HumanTool, ToolBox
 from hitl_nb.errors import InvalidValue, NoHumanError
 from hitl_nb.people import Person, nobody_answered
+from hitl_nb.session._checkpoints import Checkpoint
 
 
-async def ask_all(
-    calls: Sequence[tuple[Call, ToolCall]], tools: ToolBox, people: Sequence[Person], *, one_at_a_time: bool
-) -> None:
-    """Have every call decided: all cards together, or in call order with `one_at_a_time`.
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One call of a round, and where it came from."""
 
-    Raises:
-        NoHumanError: Somebody had to be asked and nobody could.
-        Exception: A person raised. The calls that are open then stay open: the run closes them as not executed.
+    call: Call
+    """What is decided."""
+
+    source: ToolCall | Checkpoint
+    """A tool call of the model, or a checkpoint of the agent's code."""
+
+    replayed: bool = False
+    """Whether it is left over from an earlier run: a person is asked again, code is never run again."""
+
+
+class Asker:
+    """Decides the questions of one session.
+
+    Args:
+        tools: Who answers what.
+        people: The people, in turn.
+        one_at_a_time: Ask in call order, the next only after the last is decided.
+        refuse: Gives a reason to refuse a call unasked (a call that was declined just now), or None.
+        on_decided: Called with each question once it is decided.
+        on_error: Called with the web's error code and a message for each call that goes wrong.
     """
-    valid = [call for call, tool_call in calls if _open(call, tool_call, tools)]
-    if one_at_a_time:
-        for call in valid:
-            await _ask(call, people)
-        return
-    tasks = [asyncio.create_task(_ask(call, people), name=f"hitl_nb asks {call.id}") for call in valid]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
+    def __init__(
+        self,
+        tools: ToolBox,
+        people: Sequence[Person],
+        *,
+        one_at_a_time: bool,
+        refuse: Callable[[Call, str], str | None],
+        on_decided: Callable[[Question], None],
+        on_error: Callable[[str, str], None],
+    ) -> None:
+        self._tools = tools
+        self._people = people
+        self._one_at_a_time = one_at_a_time
+        self._refuse = refuse
+        self._on_decided = on_decided
+        self._on_error = on_error
 
-def _open(call: Call, tool_call: ToolCall, tools: ToolBox) -> bool:
-    """Validate first: a person never sees a question that does not fit its own schema."""
-    tool = tools.get(tool_call.function.name)
-    if tool is None:
-        known = ", ".join(f"`{name}`" for name in tools.names) or "none"
-        call._reject(f"unknown tool `{tool_call.function.name}`; available: {known}")
-        return False
-    try:
-        args = tool.validated(tool_call.function.arguments)
-    except InvalidValue as error:
-        call._reject(f"invalid arguments: {error}. Call `{tool.name}` again with corrected arguments.")
-        return False
-    call._open(args)
-    return True
+    async def decide(self, questions: Sequence[Question]) -> None:
+        """Have every call decided.
 
-
-async def _ask(call: Call, people: Sequence[Person]) -> None:
-    for person in people:
-        call._default_via = getattr(person, "via", "callback")
-        await person(call)
-        if call.decided:
+        Raises:
+            NoHumanError: Somebody had to be asked and nobody could.
+            Exception: A person raised. The calls that are open then stay open: the run closes them as not executed.
+        """
+        work = [self._prepared(question) for question in questions]
+        if self._one_at_a_time:
+            for one in work:
+                await one([])
             return
-    raise NoHumanError(nobody_answered(call, "every one of `people` passed"))
+        tasks: list[asyncio.Task[None]] = []
+        for question, one in zip(questions, work, strict=True):
+            tasks.append(asyncio.create_task(_run(one, list(tasks)), name=f"hitl_nb decides {question.call.id}"))
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _prepared(self, question: Question) -> "Callable[[Sequence[Awaitable[None]]], Awaitable[None]]":
+        """Validate first: a person never sees a question that does not fit its own schema."""
+        call = question.call
+        if isinstance(question.source, Checkpoint):
+            checkpoint = question.source
+            call._open(checkpoint.args)
+            return lambda _: self._ask(call, checkpoint.expires_at)
+        tool = self._tools.get(question.source.function.name)
+        if tool is None or not tool.available:
+            return self._wrong(call, "tool_not_found", self._no_such(question.source.function.name))
+        try:
+            args = tool.validated(question.source.function.arguments)
+        except InvalidValue as error:
+            hint = f"invalid arguments: {error}. Call `{call.name}` again with corrected arguments."
+            return self._wrong(call, "tool_argument_parse_failed", hint)
+        if isinstance(tool, FrontendTool):
+            if question.replayed:
+                return self._wrong(call, "tool_handler_failed", "not executed: this call is from an earlier run")
+            return lambda before: self._execute(tool, call, args, before)
+        assert isinstance(tool, HumanTool)
+        reason = self._refuse(call, question.source.function.arguments)
+        if reason is not None:
+            call._open(args)
+            call._refuse("declined", reason, by="hitl_nb", via="session")
+            return _nothing
+        call._open(args)
+        return lambda _: self._ask(call, None)
+
+    def _no_such(self, name: str) -> str:
+        known = ", ".join(f"`{known}`" for known in self._tools.names) or "none"
+        return f"unknown tool `{name}`; available: {known}"
+
+    def _wrong(self, call: Call, code: str, message: str) -> "Callable[[Any], Awaitable[None]]":
+        call._reject(message)
+        self._on_error(code, message)
+        return _nothing
+
+    async def _ask(self, call: Call, expires_at: datetime | None) -> None:
+        if expires_at is None:
+            await self._ask_people(call)
+            return
+        try:
+            left = (expires_at - datetime.now(UTC)).total_seconds()
+            await asyncio.wait_for(self._ask_people(call), timeout=max(left, 0))
+        except TimeoutError:
+            # No effect on a call that was answered in the same moment: the first decision counts.
+            call._refuse("expired", f"not answered before {expires_at.isoformat()}", via="timeout")
+
+    async def _ask_people(self, call: Call) -> None:
+        for person in self._people:
+            call._default_via = getattr(person, "via", "callback")
+            await person(call)
+            if call.decided:
+                return
+        raise NoHumanError(nobody_answered(call, "every one of `people` passed"))
+
+    async def _execute(self, tool: FrontendTool, call: Call, args: Any, before: Sequence[Awaitable[None]]) -> None:
+        if before:
+            await asyncio.gather(*(asyncio.shield(one) for one in before))
+        call._open(args)
+        try:
+            value = await tool.run(args)
+            result = encode(value)
+        except Exception as error:
+            # As on the web, the model is told; unlike there the run goes on, so that it can do something about it.
+            self._on_error("tool_handler_failed", str(error))
+            text = f"Error: {error}"
+            call._decide(Decision(outcome="invalid", result=text, reason=str(error), via="session"))
+            return
+        call._decide(Decision(outcome="answered", answer=value, result=result, via="session"))
+
+
+async def _run(
+    one: "Callable[[Sequence[Awaitable[None]]], Awaitable[None]]", before: Sequence[Awaitable[None]]
+) -> None:
+    await one(before)
+
+
+async def _nothing(_before: Any) -> None:
+    """Nothing is left to do: the call is decided."""
 
 
 def result_of(call: Call) -> ToolMessage:

@@ -1,20 +1,26 @@
 """What a user holds: one conversation with an agent, and the tools that people answer in it."""
 
 import asyncio
+import logging
 import uuid
-import warnings
-from collections.abc import Generator, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, get_args
 
-from ag_ui.core import Message, ToolMessage
+from ag_ui.core import CustomEvent, Event, Message, ToolCallResultEvent
 
 from hitl_nb._calls import Call
-from hitl_nb._tools import HumanTool, ToolBox
+from hitl_nb._tools import SessionTool, ToolBox
 from hitl_nb.agents import agent_of
-from hitl_nb.errors import NotAwaitedError, SessionBusyError, UsageError
+from hitl_nb.errors import SessionBusyError, UsageError
 from hitl_nb.people import Person, people_of
-from hitl_nb.session._reply import Reply
+from hitl_nb.session._pending import PendingRun
 from hitl_nb.session._run import Run
+from hitl_nb.session._thread import Thread
+
+_log = logging.getLogger("hitl_nb")
+
+Pending = Literal["error", "decline", "wait"]
+"""What a new message does to a run that is under way."""
 
 
 class Session:
@@ -22,10 +28,11 @@ class Session:
 
     Args:
         agent: A CrewAI Flow class (recommended) or instance, or any object whose ``run`` yields AG-UI events.
-        tools: What `human_in_the_loop` made; their names must differ.
+        tools: What `human_in_the_loop` and `frontend_tool` made; their names must differ.
         people: A person or several in a row; the first that answers wins. Each is an async callable that gets the
             `Call`. Default: whoever sits at the notebook; ``HITL_NB_PEOPLE=script:answers.py`` replaces them.
         thread_id: The conversation's id; default: a fresh one.
+        agent_id: Takes the tools that were made for this id (``human_in_the_loop(agent_id=...)``) beside all others.
         state: Shared state to begin with: a dict that the Flow finds in ``self.state``.
         one_at_a_time: Ask parallel calls one after the other, as the web does; default: all cards together.
         max_follow_ups: How often a run may re-enter the agent after answers.
@@ -47,49 +54,69 @@ class Session:
     def __init__(
         self,
         agent: Any,
-        tools: Iterable[HumanTool] = (),
+        tools: SessionTool | Iterable[SessionTool] = (),
         *,
         people: Person | Sequence[Person] | None = None,
         thread_id: str | None = None,
+        agent_id: str | None = None,
         state: dict[str, Any] | None = None,
         one_at_a_time: bool = False,
         max_follow_ups: int = 100,
     ) -> None:
         self._agent = agent_of(agent)
-        self._tools = ToolBox([tools] if isinstance(tools, HumanTool) else tools)
+        self._tools = ToolBox([tools] if isinstance(tools, SessionTool) else tools, agent_id)
         self.people = people_of(people)
         self.thread_id = thread_id or str(uuid.uuid4())
-        self.state: Any = dict(state or {})
         self.one_at_a_time = one_at_a_time
         self.max_follow_ups = max_follow_ups
-        self._messages: list[Message] = []
-        self._results: dict[str, ToolMessage] = {}
+        self._thread = Thread(dict(state or {}))
+        self._subscribers: list[Callable[[Event], object]] = []
         self._run: Run | None = None
 
     @property
     def messages(self) -> list[Message]:
         """The history, a copy."""
-        return list(self._messages)
+        return list(self._thread.messages)
+
+    @property
+    def state(self) -> Any:
+        """The shared state; what you assign is sent with the next run."""
+        return self._thread.state
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        self._thread.state = value
 
     @property
     def pending(self) -> list[Call]:
         """The calls that a person can answer now."""
         return self._run.pending if self._run is not None else []
 
-    def run(self, text: str) -> "PendingRun":
+    def run(self, text: str, *, pending: Pending = "error") -> PendingRun:
         """Send `text`, show the run in this cell, and give its `Reply` once the model has said its last word.
 
         Use it with ``await``. The stop button ends it within a moment: open questions are closed as not executed.
 
+        Args:
+            text: The user's words.
+            pending: What to do when another run of this session is under way: ``error`` refuses, ``decline`` closes
+                its open calls and tells the model together with `text`, ``wait`` lets it end first.
+
         Raises:
             NoHumanError: A question came up and nobody can answer here.
             SessionBusyError: Another run of this session is under way.
+            FollowUpLimit: The model goes round in circles.
+            AgentError: The agent reported a failure, or broke off.
             Exception: Whatever the agent raised, itself.
         """
-        return PendingRun(self, text)
+        return PendingRun(lambda: self._start(text, foreground=True, pending=pending), f"session.run({text!r})")
 
-    def start(self, text: str) -> Run:
+    def start(self, text: str, *, pending: Pending = "error") -> Run:
         """Send `text` and return at once; the run goes on in the background, with its cards in this cell.
+
+        Args:
+            text: The user's words.
+            pending: As for `run`.
 
         Returns:
             A `Run`: ``await run`` in a later cell gives the `Reply`; ``run.stop()`` ends it.
@@ -98,18 +125,43 @@ class Session:
             SessionBusyError: Another run of this session is under way.
             UsageError: No event loop is running.
         """
-        return self._start(text, foreground=False)
+        return self._start(text, foreground=False, pending=pending)
 
-    def _start(self, text: str, *, foreground: bool) -> Run:
+    def connect(self, events: Iterable[Event]) -> PendingRun:
+        """Replay the AG-UI events of earlier runs, ask again what they left open, and go on; use it with ``await``.
+
+        Answered calls are drawn as records and never asked again; tools that run code are never run again. This is
+        the web's ``connectAgent`` after a reload.
+
+        Args:
+            events: Each run from ``RUN_STARTED`` to its end, in order.
+
+        Raises:
+            ProtocolError: The events are out of order; besides, all that `run` raises.
+        """
+        replay = list(events)
+        return PendingRun(lambda: self._launch(None, foreground=True, replay=replay), "session.connect(events)")
+
+    def _start(self, text: str, *, foreground: bool, pending: Pending = "error") -> Run:
         if not isinstance(text, str):
             raise UsageError(
                 f"`session.run` takes the user's words, not `{type(text).__name__}`. "
                 'Write `await session.run("Plan a trip to Mars")`.'
             )
+        if pending not in get_args(Pending):
+            raise UsageError(f'`pending` cannot be `{pending!r}`. Write `pending="error"`, "decline" or "wait".')
+        return self._launch(text, foreground=foreground, pending=pending)
+
+    def _launch(
+        self, text: str | None, *, foreground: bool, pending: Pending = "error", replay: Sequence[Event] = ()
+    ) -> Run:
         self._require_loop()
-        if self._run is not None and self._run.status in ("running", "waiting"):
-            raise SessionBusyError(self._busy(self._run))
-        self._run = Run(self, text, foreground=foreground)
+        before = self._run if self._run is not None and self._run.status in ("running", "waiting") else None
+        if before is not None and pending == "error":
+            raise SessionBusyError(self._busy(before))
+        if before is not None and pending == "decline":
+            before._supersede()
+        self._run = Run(self, text, foreground=foreground, after=before, replay=replay)
         return self._run
 
     def _require_loop(self) -> None:
@@ -124,50 +176,46 @@ class Session:
     def _busy(self, run: Run) -> str:
         waiting = ", ".join(f"`{call.name}` ({call.id})" for call in run.pending)
         what = f"it waits for an answer to {waiting}" if waiting else "it is still running"
-        return f"This session has a run under way; {what}. Answer it, or end it with `session.stop()`."
+        return (
+            f"This session has a run under way; {what}. Answer it, end it with `session.stop()`, "
+            'or write `session.run(..., pending="decline")` (or "wait").'
+        )
 
     def stop(self) -> None:
         """End the run under way, if any; see `Run.stop`."""
         if self._run is not None:
             self._run.stop()
 
+    # -- headless -----------------------------------------------------------------------------------------
+
+    def subscribe(self, subscriber: Callable[[Event], object]) -> Callable[[], None]:
+        """Have `subscriber` called with every AG-UI event of this session's runs, in order.
+
+        Beside the agent's own events it gets a ``TOOL_CALL_RESULT`` for each answer, and for each fault a ``CUSTOM``
+        event ``error`` with ``{"code": ..., "message": ...}``; the codes are the web client's (`tool_not_found`,
+        `tool_argument_parse_failed`, `tool_handler_failed`, `agent_run_failed`, `agent_run_error_event`).
+
+        Returns:
+            A function that ends the subscription.
+        """
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber) if subscriber in self._subscribers else None
+
+    def _publish(self, event: Event) -> None:
+        for subscriber in tuple(self._subscribers):
+            try:
+                subscriber(event)
+            except Exception:
+                _log.exception("A subscriber of %r failed", self)
+
+    def _publish_result(self, call: Call) -> None:
+        if call.kind == "tool":
+            result = f"result-{call.id}"
+            self._publish(ToolCallResultEvent(message_id=result, tool_call_id=call.id, content=call.result or ""))
+
+    def _report(self, code: str, message: str) -> None:
+        self._publish(CustomEvent(name="error", value={"code": code, "message": message}))
+
     def __repr__(self) -> str:
         tools = ", ".join(self._tools.names) or "no tools"
-        return f"<Session {self._agent!r} · {tools} · {len(self._messages)} messages>"
-
-
-class PendingRun:
-    """``session.run(...)`` before its ``await``: nothing has happened yet, and it says so."""
-
-    def __init__(self, session: Session, text: str) -> None:
-        self._session = session
-        self._text = text
-        self._awaited = False
-
-    def __await__(self) -> Generator[Any, None, Reply]:
-        self._awaited = True
-        return self._foreground().__await__()
-
-    async def _foreground(self) -> Reply:
-        run = self._session._start(self._text, foreground=True)
-        try:
-            return await run
-        except asyncio.CancelledError:
-            # The stop button cancels the cell; the run must not go on behind it.
-            await run.stopped()
-            raise
-
-    def _hint(self) -> str:
-        return f"nothing has run yet: write `reply = await session.run({self._text!r})`"
-
-    def __repr__(self) -> str:
-        return f"<session.run(...) without await: {self._hint()}>"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise NotAwaitedError(f"`session.run(...)` has no `{name}` before its `await`; {self._hint()}.")
-
-    def __del__(self) -> None:
-        if not self.__dict__.get("_awaited", True):
-            warnings.warn(f"`session.run(...)` was never awaited; {self._hint()}.", RuntimeWarning, stacklevel=2)
+        return f"<Session {self._agent!r} · {tools} · {len(self._thread.messages)} messages>"

@@ -5,6 +5,7 @@ that a session sees one shape. Pending calls are derived from the final messages
 ``stream=False`` emits none (facts/crewai.md §1.2).
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ag_ui.core import (
@@ -13,37 +14,40 @@ from ag_ui.core import (
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
-    TextMessageContentEvent,
-    TextMessageEndEvent,
-    TextMessageStartEvent,
     ToolCall,
-    ToolCallArgsEvent,
-    ToolCallEndEvent,
-    ToolCallStartEvent,
+    ToolMessage,
 )
 
 from hitl_nb._calls import Call
-from hitl_nb._history import open_calls
+from hitl_nb._history import PLACEHOLDER, open_calls
 from hitl_nb._tools import ToolBox
-from hitl_nb._transcript import CallEntry, MessageEntry, Transcript
+from hitl_nb._transcript import Transcript
 from hitl_nb.agents import Agent
-from hitl_nb.agui import ChunkExpander, Conversation, PartialArgs, Verifier
+from hitl_nb.agui import ChunkExpander, Conversation, Verifier
 from hitl_nb.errors import AgentError
+from hitl_nb.session._checkpoints import Checkpoint, checkpoint_of
+from hitl_nb.session._narrator import Narrator
 
 
 class Turn:
     """Follows one agent run and shows it in the transcript while it streams."""
 
-    def __init__(self, input: RunAgentInput, tools: ToolBox, transcript: Transcript) -> None:  # noqa: A002
+    def __init__(
+        self,
+        input: RunAgentInput,  # noqa: A002 - AG-UI's name
+        tools: ToolBox,
+        transcript: Transcript,
+        publish: Callable[[Event], None],
+    ) -> None:
         self._input = input
-        self._tools = tools
-        self._transcript = transcript
         self._conversation = Conversation(input.messages, input.state)
-        self._texts: dict[str, MessageEntry] = {}
-        self._calls: dict[str, Call] = {}
-        self._partials: dict[str, PartialArgs] = {}
+        self._narrator = Narrator(tools, transcript, thread_id=input.thread_id, run_id=input.run_id)
+        self._publish = publish
+        self._verifier = Verifier()
+        self._chunks = ChunkExpander()
         self._failure: RunErrorEvent | None = None
         self._finished = False
+        self._legacy: list[Checkpoint] = []
 
     @property
     def messages(self) -> list[Message]:
@@ -62,79 +66,62 @@ class Turn:
             ProtocolError: Its events are out of order.
             AgentError: It ended with ``RUN_ERROR`` and no exception of its own, or broke off.
         """
-        chunks, verifier = ChunkExpander(), Verifier()
         stream = agent.run(self._input)
         try:
-            async for raw in stream:
-                for event in chunks.feed(raw):
-                    verifier.feed(event)
-                    self._take(event)
+            async for event in stream:
+                self._feed(event)
         finally:
             # A stopped run must not leave the agent working (an async generator is closed late otherwise).
             if hasattr(stream, "aclose"):
                 await stream.aclose()
+        self._check_end()
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Take the events of earlier runs: drawn, not asked; answered calls become records.
+
+        Raises:
+            ProtocolError: They are out of order.
+        """
+        for event in events:
+            self._feed(event)
+        results = {m.tool_call_id: m for m in self._conversation.messages if isinstance(m, ToolMessage)}
+        self._narrator.close_answered(results, via="replay")
+
+    def _feed(self, raw: Event) -> None:
+        for event in self._chunks.feed(raw):
+            self._verifier.feed(event)
+            self._conversation.apply(event)
+            self._narrator.tell(event)
+            self._publish(event)
+            if isinstance(event, RunErrorEvent):
+                self._failure = event
+            elif isinstance(event, RunFinishedEvent):
+                self._finished = True
+            elif (legacy := checkpoint_of(event)) is not None:
+                self._legacy.append(legacy)
+
+    def _check_end(self) -> None:
         if self._failure is not None:
-            raise AgentError(self._failure.message, self._failure.code)
+            raise AgentError(self._failure.message, self._failure.code or "agent_run_error_event")
         if not self._finished:
             raise AgentError(
                 "The agent's run broke off: its events ended without RUN_FINISHED or RUN_ERROR. "
-                "Nothing of it was asked or executed; send the message again to retry."
+                "Nothing of it was asked or executed; send the message again to retry.",
+                "agent_run_failed",
             )
-
-    def _take(self, event: Event) -> None:
-        self._conversation.apply(event)
-        match event:
-            case TextMessageStartEvent():
-                self._start_text(event)
-            case TextMessageContentEvent() if event.message_id in self._texts:
-                entry = self._texts[event.message_id]
-                entry.text += event.delta
-                self._transcript.touch(entry)
-            case TextMessageEndEvent() if event.message_id in self._texts:
-                entry = self._texts[event.message_id]
-                entry.streaming = False
-                self._transcript.touch(entry)
-            case ToolCallStartEvent():
-                self._start_call(event.tool_call_id, event.tool_call_name)
-            case ToolCallArgsEvent() if event.tool_call_id in self._partials:
-                self._partials[event.tool_call_id].feed(event.delta)
-                self._show_preview(event.tool_call_id)
-            case ToolCallEndEvent() if event.tool_call_id in self._partials:
-                self._partials[event.tool_call_id].finish()
-                self._show_preview(event.tool_call_id)
-            case RunErrorEvent():
-                self._failure = event
-            case RunFinishedEvent():
-                self._finished = True
-
-    def _start_text(self, event: TextMessageStartEvent) -> None:
-        entry = self._texts.setdefault(event.message_id, MessageEntry(key=event.message_id, role="assistant"))
-        entry.streaming = True
-        self._transcript.add(entry)
-
-    def _start_call(self, call_id: str, name: str) -> None:
-        tool = self._tools.get(name)
-        if tool is None or call_id in self._calls:
-            return
-        call = tool.call(call_id, thread_id=self._input.thread_id, run_id=self._input.run_id)
-        self._calls[call_id] = call
-        self._partials[call_id] = PartialArgs()
-        self._transcript.add(CallEntry(key=call_id, call=call))
-
-    def _show_preview(self, call_id: str) -> None:
-        preview = self._partials[call_id].preview
-        if preview is not None and preview is not self._calls[call_id].args:
-            self._calls[call_id]._preview(preview)
+        results = {m.tool_call_id: m for m in self._conversation.messages if isinstance(m, ToolMessage)}
+        self._narrator.close_answered(results, via="session")
 
     @property
     def unanswered(self) -> list[ToolCall]:
-        """The tool calls that the run left open, in call order."""
-        return open_calls(self._conversation.messages)
+        """The tool calls that the run left open, in call order; a server's placeholder is no answer."""
+        return open_calls([m for m in self._conversation.messages if getattr(m, "content", "") != PLACEHOLDER])
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """What the run stopped at: AG-UI interrupts, else the legacy event (the standard form wins)."""
+        return [checkpoint_of(interrupt) for interrupt in self._conversation.pending_interrupts] or self._legacy
 
     def call_of(self, tool_call: ToolCall) -> Call:
         """Give the call object of an open tool call; made now if no event announced it."""
-        if tool_call.id not in self._calls:
-            self._start_call(tool_call.id, tool_call.function.name)
-        if tool_call.id in self._calls:
-            return self._calls[tool_call.id]
-        return Call(id=tool_call.id, name=tool_call.function.name)
+        return self._narrator.call_of(tool_call.id, tool_call.function.name)

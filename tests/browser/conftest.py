@@ -33,8 +33,9 @@ class Cards:
     async def load(self, headers: dict[str, str] | None = None) -> None:
         """Load the page, with its clock stopped."""
         await serve(self.page, headers)
-        await self.page.clock.install()
+        await self.page.clock.install(time=0)
         await self.page.goto(ADDRESS)
+        await self.page.clock.pause_at(60_000)
 
     async def mount(self, **options: Json) -> None:
         """Mount a new run; `options` are those of `mount` in page.js."""

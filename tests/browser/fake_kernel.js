@@ -1,5 +1,5 @@
 // The kernel's side of the protocol (hitl_nb/cards/_root.py), scripted: items go out as patches, a `hello` is answered
-// with the state, the first answer to a call wins. `drop` loses one message to the browser, by its number.
+// with the state, the first answer to a call wins. Messages to the browser whose numbers are in `lost` do not arrive.
 
 class FakeKernel {
   seq = 0;
@@ -11,9 +11,9 @@ class FakeKernel {
   #items = new Map();
   #waiting = [];
 
-  constructor(model, { drop = -1 } = {}) {
+  constructor(model, { lost = [] } = {}) {
     this.model = model;
-    this.drop = drop;
+    this.lost = lost;
     model.onsent = (content) => (this.busy ? this.#waiting.push(content) : this.#handle(content));
   }
 
@@ -23,6 +23,11 @@ class FakeKernel {
     for (const item of changed) this.#items.set(item.key, item);
     this.seq += 1;
     this.#tell({ op: "patch", items: changed });
+  }
+
+  /** The next `count` messages to the browser do not arrive. */
+  lose(count = 1) {
+    for (let number = 0; number < count; number++) this.lost.push(this.told + number);
   }
 
   finish() {
@@ -55,7 +60,7 @@ class FakeKernel {
   }
 
   #tell(content) {
-    if (this.told++ === this.drop) return;
+    if (this.lost.includes(this.told++)) return;
     this.model.receive({ ...content, seq: this.seq, live: this.live });
   }
 }

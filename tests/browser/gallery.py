@@ -28,7 +28,6 @@ async def photograph(browser: Browser, out: Path, theme: str, width: int, names:
 
 
 async def main(out: Path, names: list[str]) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     path = executable()
     if path is None:
         raise SystemExit("No Chromium: apt-get install chromium")
@@ -42,4 +41,5 @@ async def main(out: Path, names: list[str]) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         raise SystemExit(__doc__)
+    Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
     asyncio.run(main(Path(sys.argv[1]), sys.argv[2:] or list(STATES)))

@@ -78,3 +78,27 @@ async function showIndex() {
 const asked = new URLSearchParams(location.search);
 if (asked.has("state")) addEventListener("DOMContentLoaded", () => show(asked.get("state"), asked.get("theme") ?? "light"));
 else if (asked.has("index")) addEventListener("DOMContentLoaded", showIndex);
+
+/** The contrast ratio (WCAG 2.2) of every visible text of enabled elements below `root`. @returns {[string, number][]} */
+function contrasts(root) {
+  const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const paint = (colours) => {
+    pixel.fillStyle = "#fff";
+    for (const colour of colours) ((pixel.fillStyle = colour), pixel.fillRect(0, 0, 1, 1));
+    return [...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const grounds = (el) => (el ? [...grounds(el.parentElement), getComputedStyle(el).backgroundColor] : []);
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const el = texts.currentNode.parentElement;
+    if (!el.checkVisibility() || el.closest(":disabled, [aria-disabled=true]")) continue;
+    const [ground, ink] = [paint(grounds(el)), paint([...grounds(el), getComputedStyle(el).color])].map(luminance);
+    found.push([texts.currentNode.data, (Math.max(ground, ink) + 0.05) / (Math.min(ground, ink) + 0.05)]);
+  }
+  return found;
+}

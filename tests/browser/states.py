@@ -15,7 +15,9 @@ LONG = (
 FOOTER = "generate_task_steps · by ada · 2026-11-29 14:05 UTC"
 _STEPS = [
     step("Choose a launch window between two dust storms"),
-    step("Book two seats, window and aisle, with an option on a third in case the mission doctor comes along after all"),
+    step(
+        "Book two seats, window and aisle, with an option on a third in case the mission doctor comes along after all"
+    ),
     step("Wipe the old flight computer", checked=False, note="Cannot be undone"),
     step("Pack potatoes"),
 ]
@@ -56,7 +58,9 @@ STATES: dict[str, dict[str, Any]] = {
     "records": {
         "items": [
             _decided("r1", "answered", "Confirmed 2 of 3 steps", _DECIDED),
-            _decided("r2", "edited", "Confirmed with changes", [row("Flight plan", label="subject"), row(LONG, label="body")]),
+            _decided(
+                "r2", "edited", "Confirmed with changes", [row("Flight plan", label="subject"), row(LONG, label="body")]
+            ),
             _decided("r3", "declined", "Declined: too dangerous", _DECIDED),
             _decided("r4", "cancelled", "Cancelled", []),
             _decided("r5", "expired", "Expired", []),

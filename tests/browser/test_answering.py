@@ -12,9 +12,7 @@ async def test_confirm_answers_with_the_choices(cards):
     await cards.put(review())
     await cards.box(THREE).uncheck()
     await cards.button("Confirm 2 of 3").click()
-    assert await cards.answers() == [
-        {"op": "respond", "call_id": "call_c1", "value": {"checked": [True, True, False]}}
-    ]
+    assert await cards.answers() == [{"op": "respond", "call_id": "call_c1", "value": {"checked": [True, True, False]}}]
 
 
 async def test_confirm_of_a_plain_card_answers_with_nothing_else(cards):
@@ -151,6 +149,17 @@ async def test_a_refused_answer_says_why_and_opens_the_card_again(cards):
     assert [answer["value"]["checked"] for answer in await cards.answers()] == [[True, True, True]]
 
 
+async def test_an_old_error_is_gone_while_the_next_answer_travels(cards):
+    await cards.run("run.kernel.refuse.call_c1 = 'Step 3 is required.'")
+    await cards.put(review())
+    await cards.button("Confirm 3 of 3").click()
+    await expect(cards.alert).to_be_visible()
+    await cards.put(review(error="Step 3 is required."))
+    await cards.run("run.kernel.busy = true")
+    await cards.button("Confirm 3 of 3").click()
+    await expect(cards.alert).to_have_count(0)
+
+
 async def test_a_refused_reason_is_still_there(cards):
     await cards.run("run.kernel.refuse.call_c1 = 'Say more.'")
     await cards.put(call())
@@ -164,7 +173,7 @@ async def test_a_refused_reason_is_still_there(cards):
 async def test_an_answer_given_elsewhere_is_never_sent_again(cards):
     await cards.put(review())
     done = review(status="complete", record=record("answered", "Confirmed 1 of 3 steps"))
-    await cards.run("run.kernel.drop = run.kernel.told")
+    await cards.run("run.kernel.lose()")
     await cards.put(done)
     await cards.button("Confirm 3 of 3").click()
     await cards.wait(8_000)
@@ -176,12 +185,8 @@ async def test_an_answer_given_elsewhere_is_never_sent_again(cards):
 async def test_a_decision_becomes_a_record(cards):
     await cards.put(review())
     rows = [row(ONE, mark="on"), row(TWO, mark="off"), row("flat", label="tone")]
-    await cards.put(
-        review(status="complete", record=record("answered", "Confirmed 1 of 2", rows, "by ada"))
-    )
-    await expect(cards.card.get_by_role("listitem")).to_have_text(
-        [f"✓chosen: {ONE}", f"–left out: {TWO}", "toneflat"]
-    )
+    await cards.put(review(status="complete", record=record("answered", "Confirmed 1 of 2", rows, "by ada")))
+    await expect(cards.card.get_by_role("listitem")).to_have_text([f"✓chosen: {ONE}", f"–left out: {TWO}", "toneflat"])
     await expect(cards.text("Confirmed 1 of 2")).to_be_visible()
     await expect(cards.text("by ada")).to_be_visible()
     await expect(cards.page.get_by_role("button")).to_have_count(0)

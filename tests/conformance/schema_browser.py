@@ -60,37 +60,34 @@ class Leaf:
 
 
 class Browser:
-    """The page: it has the form, the value and the chosen branches, each as JSON text from the kernel."""
+    """The page: it has the form, the value and the layout, each as JSON text from the kernel."""
 
-    def __init__(self, *, form: str, value: str, branches: str) -> None:
+    def __init__(self, *, form: str, value: str, layout: str) -> None:
         self.form = parsed_by_javascript(form)
         self.value = parsed_by_javascript(value)
-        self._branch = {tuple(each["path"]): [] for each in json.loads(branches)}
-        for each in json.loads(branches):
-            self._branch[tuple(each["path"])].append(each["branch"])
+        self._layout = {tuple(each["path"]): each["branch"] for each in reversed(json.loads(layout))}
 
     def leaves(self) -> Iterator[Leaf]:
         """Every control that shows a part of the value, and every list (which can get a new item)."""
         yield from self._leaves(self.form, self.value, ())
 
     def _leaves(self, node: Wire, wire: Wire, path: Path) -> Iterator[Leaf]:
-        node = self._shown(node, wire, path)
+        node = self._shown(node, path)
         entries = _entries(wire)
         if entries is None or node["kind"] == "json":
             yield Leaf(path=path, node=node, wire=wire)
             return
         if isinstance(wire, list):
             yield Leaf(path=path, node=node, wire=wire)
-        children = {name: child for name, child in node.get("children", [])}
+        children = dict(node.get("children", []))
         for step, part in entries:
             yield from self._leaves(children.get(step) or node.get("item") or _BOX, part, (*path, step))
 
-    def _shown(self, node: Wire, wire: Wire, path: Path) -> Wire:
-        if node["kind"] == "union" and not (wire is None and node.get("nullable")):
-            place = self._branch[path][0]
-            node = _BOX if place is None else node["branches"][place]
-        fits = _FITS.get(node["kind"], lambda wire: not isinstance(wire, list) and not _is_object(wire))
-        return node if wire is None or fits(wire) else _BOX
+    def _shown(self, node: Wire, path: Path) -> Wire:
+        if path not in self._layout:
+            return node
+        branch = self._layout[path]
+        return _BOX if branch is None else node["branches"][branch]
 
 
 _BOX = {"kind": "json", "title": "", "required": False}
@@ -98,20 +95,6 @@ _BOX = {"kind": "json", "title": "", "required": False}
 
 def _is_object(wire: Wire) -> bool:
     return isinstance(wire, dict) and wire.get("$", "object") == "object"
-
-
-def _is_list(wire: Wire) -> bool:
-    return isinstance(wire, list)
-
-
-_FITS = {
-    "json": lambda wire: True,
-    "choice": lambda wire: True,
-    "constant": lambda wire: True,
-    "union": lambda wire: False,
-    **dict.fromkeys(("object", "dict"), _is_object),
-    **dict.fromkeys(("list", "table", "tuple"), _is_list),
-}
 
 
 def _entries(wire: Wire) -> list[tuple[str | int, Wire]] | None:

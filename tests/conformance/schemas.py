@@ -6,7 +6,6 @@ place; the validator must take it. Prints the ids that fail and, last, `schemas:
 """
 
 import json
-import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,10 +15,10 @@ from typing import Any
 from hitl_nb._schema import (
     FormNode,
     apply_edits,
-    chosen_branches,
     form_tree,
     from_wire,
     hide_secrets,
+    layout_of,
     to_wire,
     validator_for,
 )
@@ -101,7 +100,7 @@ def _browser(form: FormNode, value: Any) -> Browser:
     return Browser(
         form=json.dumps(form.to_wire(), allow_nan=False),
         value=json.dumps(to_wire(hide_secrets(value, form)), allow_nan=False),
-        branches=json.dumps(chosen_branches(form, value)),
+        layout=json.dumps(layout_of(form, value)),
     )
 
 
@@ -123,7 +122,7 @@ def _as_javascript(value: Any) -> Any:
         return {key: _as_javascript(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_as_javascript(part) for part in value]
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e21
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
     return int(value) if whole else value
 
 
@@ -199,8 +198,7 @@ def differences(first: Any, second: Any, path: tuple[Any, ...] = ()) -> list[tup
     if isinstance(first, list):
         places = range(max(len(first), len(second)))
         return [found for at in places for found in differences(_item(first, at), _item(second, at), (*path, at))]
-    both_nan = isinstance(first, float) and math.isnan(first) and math.isnan(second)
-    return [] if both_nan or (first == second and repr(first) == repr(second)) else [path]
+    return [] if repr(first) == repr(second) else [path]
 
 
 def _item(items: list[Any], place: int) -> Any:

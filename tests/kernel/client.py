@@ -68,7 +68,7 @@ class Kernel:
 
     def execute(self, code: str, **options: Any) -> str:
         """Send a cell and return its id at once; `options` are those of `KernelClient.execute`."""
-        return self._client.execute(code, **options)
+        return str(self._client.execute(code, **options))
 
     def reply(self, cell: str, patience: float = PATIENCE) -> Message:
         """The content of a cell's reply, once the cell is over: `status` is ok, error or aborted."""
@@ -136,10 +136,10 @@ class Kernel:
         """Read until `found` returns something, and return that."""
         deadline = time.monotonic() + patience
         while not (result := found()):
-            ready = self._poller.poll(max(deadline - time.monotonic(), 0) * 1000)
+            ready = self._poller.poll(max(int(1000 * (deadline - time.monotonic())), 0))
             if not ready:
-                last = [(message["msg_type"], message["content"]) for message in self.published[-8:]]
-                raise TimeoutError(f"no {what} within {patience} s; the last messages were {last}")
+                last = "\n".join(f"{m['msg_type']}: {m['content']}"[:200] for m in self.published[-8:])
+                raise TimeoutError(f"no {what} within {patience} s; the last messages were\n{last}")
             for socket, _ in ready:
                 self._read(socket)
         return result

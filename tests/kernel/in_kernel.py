@@ -46,14 +46,13 @@ async def until_parked(count: int) -> None:
     """Wait until this many messages are held back behind the running cell."""
     kernel = current_kernel()
     assert kernel is not None
-    while _parked(kernel) < count:
+    while _parked(kernel) < count:  # noqa: ASYNC110 - the kernel has no event for it
         await asyncio.sleep(0.01)
 
 
 def _parked(kernel: Any) -> int:
-    if hasattr(kernel, "msg_queue"):
-        return int(kernel.msg_queue.qsize())
-    return len(kernel._main_asyncio_lock._waiters or ())
+    lock = getattr(kernel, "_main_asyncio_lock", None)
+    return len(lock._waiters or ()) if lock else int(kernel.msg_queue.qsize())
 
 
 def _patchable() -> dict[str, Any]:

@@ -53,13 +53,16 @@ def test_a_callback_goes_by_the_last_cell_that_asked(kernel: Kernel) -> None:
 def test_a_background_task_goes_by_the_cell_that_began_it(kernel: Kernel) -> None:
     begin = """
         async def later():
-            await Question("begun").answer()
-            return front_end()
+            card = Question("begun")
+            await card.answer()
+            card.label = front_end()
 
         task = asyncio.create_task(later())
         await asyncio.sleep(0)
         front_end()
     """
     kernel.run(begin, allow_stdin=False)
-    kernel.until_idle(kernel.widget(label="begun").send("go on"))
-    assert kernel.run("print(task.result() if task.done() else task)") == "absent"
+    card = kernel.widget(label="begun")
+    card.send("go on")
+    kernel.until(lambda: card.state["label"] != "begun", "answer of the task")
+    assert card.state["label"] == "absent"

@@ -44,9 +44,11 @@ class Server:
         """Run it for as long as the context lasts."""
         self.files.mkdir(parents=True)
         _write_kernelspec(self._folder / "data" / "kernels" / "python3")
+        self.set("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
         log = self._folder / "server.log"
         with log.open("wb") as out:
-            process = subprocess.Popen(self._command(), env=self._environment(), stdout=out, stderr=out)
+            # Starting it takes milliseconds, and afterwards only its end matters: no need for asyncio's process.
+            process = subprocess.Popen(self._command(), env=self._environment(), stdout=out, stderr=out)  # noqa: ASYNC220
             try:
                 with anyio.move_on_after(PATIENCE):
                     while not await anyio.to_thread.run_sync(self._answers):
@@ -79,7 +81,7 @@ class Server:
             "--IdentityProvider.token=",
             "--ServerApp.password=",
             "--LabApp.expose_app_in_browser=True",
-            # Nothing may ask for news, versions or extensions outside of this machine.
+            # Nothing may ask for news, versions or extensions outside of this machine, nor ask whether it may.
             "--LabApp.news_url=",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
             "--LabApp.extension_manager=readonly",
@@ -96,7 +98,6 @@ class Server:
         mine |= {name: str(self._folder / folder) for name, folder in own.items()}
         return mine | {
             "JUPYTER_PREFER_ENV_PATH": "0",  # our kernelspec wins
-            "JUPYTER_NO_CONFIG": "0",
             "PYTHONPATH": os.pathsep.join([str(REPO), *filter(None, [os.environ.get("PYTHONPATH")])]),
         }
 

@@ -23,7 +23,8 @@ async def test_a_flow_without_ag_ui_crewai(monkeypatch):
         async def kickoff_async(self, inputs):
             raise AssertionError("it must not get this far")
 
-    monkeypatch.setitem(sys.modules, "ag_ui_crewai.endpoint", None)
+    for name in ("crewai", "ag_ui_crewai", "ag_ui_crewai.endpoint"):
+        monkeypatch.setitem(sys.modules, name, None)
     question = RunAgentInput(thread_id="t", run_id="r", messages=[UserMessage(id="u", content="go")])
     with pytest.raises(MissingExtraError, match=r'pip install "hitl-nb\[crewai\]"'):
         async for _ in FlowAgent(AnyFlow()).run(question):

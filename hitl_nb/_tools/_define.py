@@ -1,89 +1,23 @@
-"""Tools that a person answers: what the model is told of them, and what is checked before anybody is asked.
+"""How a tool is made: from a function, from a pydantic model, or from a JSON Schema.
 
-`human_in_the_loop` is the web's `useHumanInTheLoop({name, description, parameters, render})` in Python. Unlike the
-web, arguments are validated first: a person never sees a question that does not fit its own schema.
+`human_in_the_loop` is the web's `useHumanInTheLoop({name, description, parameters, render})` in Python, and
+`frontend_tool` its `useFrontendTool`. Unlike the web, arguments are validated first: a person never sees a question
+that does not fit its own schema.
 """
 
 import inspect
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, overload
 
-from ag_ui.core import Tool
 from pydantic import BaseModel
 
-from hitl_nb._calls import Call
 from hitl_nb._schema import Validator, answer_of, parameters_of, validator_for
-from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
+from hitl_nb._tools._kinds import FrontendTool, HumanTool
+from hitl_nb.errors import ToolDefinitionError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every provider accepts as a function name."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class HumanTool:
-    """A tool the agent pauses on until a person responds. Made by `human_in_the_loop`."""
-
-    name: str
-    """The name given to the model."""
-
-    description: str
-    """What the model reads, and what the person is told is asked."""
-
-    parameters: Validator
-    """Checks the model's arguments."""
-
-    answer: Validator | None
-    """Checks the person's answer; None takes anything that has a JSON form."""
-
-    render: Any
-    """A card class or instance of `hitl_nb.cards`, a function ``render(call) -> widget``, or None."""
-
-    def advertised(self) -> Tool:
-        """Give the tool as it is offered to the model."""
-        return Tool(name=self.name, description=self.description, parameters=self.parameters.schema)
-
-    def validated(self, arguments: str) -> Any:
-        """Give the arguments as the declared type, from the model's JSON text.
-
-        Raises:
-            InvalidValue: Not one complete JSON object, or it does not fit the parameters.
-        """
-        return self.parameters.validate(_one_object(arguments))
-
-    def call(self, call_id: str, **identity: Any) -> Call:
-        """Give the call object for one tool call of the model."""
-        return Call(
-            id=call_id,
-            name=self.name,
-            message=self.description,
-            answer_type=self.answer,
-            render=self.render,
-            **identity,
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: the model calls this tool, and a person answers it."""
-        raise UsageError(
-            f"`{self.name}` is answered by a person when the model calls it; it cannot be called from code. "
-            f"Write `session = Session(MyFlow, tools=[{self.name}])`."
-        )
-
-    def __repr__(self) -> str:
-        return f"<human_in_the_loop tool {self.name}>"
-
-
-def _one_object(arguments: str) -> dict[str, Any]:
-    # Strict on purpose: a partial parse is for the preview only, and never gates a question.
-    try:
-        value = json.loads(arguments or "{}")
-    except ValueError as error:
-        raise InvalidValue(f"arguments are not complete JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise InvalidValue(f"arguments are not a JSON object but `{type(value).__name__}`")
-    return value
 
 
 @overload
@@ -98,6 +32,9 @@ def human_in_the_loop(
     parameters: None = None,
     answer: Any = None,
     render: Any = None,
+    follow_up: bool = True,
+    available: bool = True,
+    agent_id: str | None = None,
 ) -> Callable[[Callable[..., Any]], HumanTool]: ...
 @overload
 def human_in_the_loop(
@@ -109,6 +46,9 @@ def human_in_the_loop(
     parameters: Any,
     answer: Any = None,
     render: Any = None,
+    follow_up: bool = True,
+    available: bool = True,
+    agent_id: str | None = None,
 ) -> HumanTool: ...
 
 
@@ -121,6 +61,9 @@ def human_in_the_loop(
     parameters: Any = None,
     answer: Any = None,
     render: Any = None,
+    follow_up: bool = True,
+    available: bool = True,
+    agent_id: str | None = None,
 ) -> Any:
     """Register a tool that a person answers: the model's call halts the run until `respond`.
 
@@ -137,12 +80,16 @@ def human_in_the_loop(
 
     Args:
         definition: The decorated function or pydantic model.
-        name: The name given to the model, 1–64 of ``A-Za-z0-9_-``; default: the function's or class's name.
+        name: The name given to the model, 1–64 of ``A-Za-z0-9_-``; default: the function's or class's name. ``"*"``
+            answers every call that no other tool answers, and is not offered to the model.
         description: What the model reads; default: the docstring.
         parameters: A pydantic model, or a JSON Schema (dict) of an object; default: the signature.
         answer: Any pydantic type: what a person may answer; default: the return annotation.
         render: A card of `hitl_nb.cards`, or a function that gets the `Call` (once, when ``executing`` begins, with
             complete, validated args) and returns any ipywidget that calls ``call.respond(value)``.
+        follow_up: Whether the agent is run again with the answer.
+        available: False hides the tool from the model for now.
+        agent_id: Offer the tool only in ``Session(..., agent_id=...)`` of this id.
 
     Returns:
         A `HumanTool` for ``Session(agent, tools=[...])``; a decorator when neither `definition` nor `parameters`
@@ -157,6 +104,9 @@ def human_in_the_loop(
         "parameters": parameters,
         "answer": answer,
         "render": render,
+        "follow_up": follow_up,
+        "available": available,
+        "agent_id": agent_id,
     }
     if definition is not None:
         return _define(definition, **options)
@@ -166,7 +116,14 @@ def human_in_the_loop(
 
 
 def _define(
-    definition: Any, *, name: str | None, description: str | None, parameters: Any, answer: Any, render: Any
+    definition: Any,
+    *,
+    name: str | None,
+    description: str | None,
+    parameters: Any,
+    answer: Any,
+    render: Any,
+    **options: Any,
 ) -> HumanTool:
     is_model = isinstance(definition, type) and issubclass(definition, BaseModel)
     if definition is not None and not is_model and not inspect.isfunction(definition):
@@ -186,7 +143,74 @@ def _define(
         parameters=_checked_parameters(name, parameters),
         answer=None if answer is None or answer is Any else validator_for(answer),
         render=_checked_render(name, render),
+        **options,
     )
+
+
+@overload
+def frontend_tool(function: Callable[..., Any], /) -> FrontendTool: ...
+@overload
+def frontend_tool(
+    function: None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Any = None,
+    follow_up: bool = True,
+    available: bool = True,
+    agent_id: str | None = None,
+) -> Callable[[Callable[..., Any]], FrontendTool]: ...
+
+
+def frontend_tool(
+    function: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Any = None,
+    follow_up: bool = True,
+    available: bool = True,
+    agent_id: str | None = None,
+) -> Any:
+    """Register a tool that runs in the kernel when the model calls it, without a person.
+
+    Args:
+        function: The decorated function, plain or async; it sees your notebook's variables. What it returns is sent
+            to the model (a string verbatim, else compact JSON); what it raises is sent as ``Error: …``.
+        name: As for `human_in_the_loop`.
+        description: As for `human_in_the_loop`.
+        parameters: As for `human_in_the_loop`.
+        follow_up: As for `human_in_the_loop`.
+        available: As for `human_in_the_loop`.
+        agent_id: As for `human_in_the_loop`.
+
+    Returns:
+        A `FrontendTool` for ``Session(agent, tools=[...])``, still callable as the function.
+
+    Raises:
+        ToolDefinitionError: Something is not of these forms; the message shows the line to write.
+    """
+
+    def define(decorated: Any) -> FrontendTool:
+        if not inspect.isfunction(decorated):
+            raise ToolDefinitionError(
+                f"`frontend_tool` got `{decorated!r}`, which is not a function. "
+                "Write `@frontend_tool` above `def row_count(table: str) -> int: ...`."
+            )
+        tool_name = _checked_name(name or decorated.__name__)
+        return FrontendTool(
+            name=tool_name,
+            description=description or _docstring(decorated),
+            parameters=_checked_parameters(tool_name, parameters_of(decorated) if parameters is None else parameters),
+            function=decorated,
+            follow_up=follow_up,
+            available=available,
+            agent_id=agent_id,
+        )
+
+    return define if function is None else define(function)
 
 
 def _docstring(thing: Any) -> str:
@@ -198,7 +222,7 @@ def _docstring(thing: Any) -> str:
 
 
 def _checked_name(name: Any) -> str:
-    if isinstance(name, str) and _NAME.fullmatch(name):
+    if isinstance(name, str) and (_NAME.fullmatch(name) or name == "*"):
         return name
     if name is None:
         raise ToolDefinitionError(
@@ -228,42 +252,3 @@ def _checked_render(name: str, render: Any) -> Any:
         f"`render` of tool `{name}` is `{render!r}`, which cannot be called. "
         "Write `render=StepReview` (a card of `hitl_nb.cards`) or `render=lambda call: my_widget(call)`."
     )
-
-
-class ToolBox:
-    """The tools of one session, by name.
-
-    Raises:
-        ToolDefinitionError: Something that is not a tool, or one name for two tools.
-    """
-
-    def __init__(self, tools: Iterable[HumanTool]) -> None:
-        self._tools: dict[str, HumanTool] = {}
-        for tool in tools:
-            self._add(tool)
-
-    def _add(self, tool: Any) -> None:
-        if not isinstance(tool, HumanTool):
-            name = getattr(tool, "__name__", repr(tool))
-            raise ToolDefinitionError(
-                f"`{name}` is not a tool yet. Write `@human_in_the_loop` above `def {name}(...)`, "
-                f"then `Session(MyFlow, tools=[{name}])`."
-            )
-        if tool.name in self._tools:
-            raise ToolDefinitionError(
-                f"Two tools are called `{tool.name}`: an approval of one could be taken for the other. "
-                f'Write `@human_in_the_loop(name="{tool.name}_2")` on one of them.'
-            )
-        self._tools[tool.name] = tool
-
-    def __iter__(self) -> Iterator[HumanTool]:
-        return iter(self._tools.values())
-
-    def get(self, name: str) -> HumanTool | None:
-        """Give the tool the model called, or None if there is no such tool."""
-        return self._tools.get(name)
-
-    @property
-    def names(self) -> list[str]:
-        """The names the model was told."""
-        return list(self._tools)

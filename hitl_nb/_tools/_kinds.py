@@ -1,0 +1,116 @@
+"""The two kinds of tool: one that a person answers, one that runs in the kernel without a person."""
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import Tool
+
+from hitl_nb._calls import Call
+from hitl_nb._schema import Validator
+from hitl_nb.errors import InvalidValue, UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionTool:
+    """What both kinds have: how the model sees the tool, and how its arguments are checked."""
+
+    name: str
+    """The name given to the model; ``*`` answers every call without a tool of its own and is never advertised."""
+
+    description: str
+    """What the model reads, and what a person is told is asked."""
+
+    parameters: Validator
+    """Checks the model's arguments."""
+
+    follow_up: bool = True
+    """Whether the agent is run again with the result. One call of several that wants it is enough."""
+
+    available: bool = True
+    """False hides the tool from the model; a call of it is answered with an error."""
+
+    agent_id: str | None = None
+    """The one session (``Session(agent_id=...)``) that has this tool; None: every session it is given to."""
+
+    def advertised(self) -> Tool:
+        """Give the tool as it is offered to the model."""
+        return Tool(name=self.name, description=self.description, parameters=self.parameters.schema)
+
+    def validated(self, arguments: str) -> Any:
+        """Give the arguments as the declared type, from the model's JSON text.
+
+        Raises:
+            InvalidValue: Not one complete JSON object, or it does not fit the parameters.
+        """
+        return self.parameters.validate(_one_object(arguments))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanTool(SessionTool):
+    """A tool the agent pauses on until a person responds. Made by `human_in_the_loop`."""
+
+    answer: Validator | None
+    """Checks the person's answer; None takes anything that has a JSON form."""
+
+    render: Any
+    """A card class of `hitl_nb.cards`, a function ``render(call) -> widget``, or None."""
+
+    def call(self, call_id: str, name: str, **identity: Any) -> Call:
+        """Give the call object for one tool call of the model; `name` is the name it called."""
+        return Call(
+            id=call_id,
+            name=name,
+            message=self.description,
+            answer_type=self.answer,
+            render=self.render,
+            **identity,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: the model calls this tool, and a person answers it."""
+        raise UsageError(
+            f"`{self.name}` is answered by a person when the model calls it; it cannot be called from code. "
+            f"Write `session = Session(MyFlow, tools=[{self.name}])`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<human_in_the_loop tool {self.name}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontendTool(SessionTool):
+    """A tool that runs in the kernel, without a person. Made by `frontend_tool`."""
+
+    function: Callable[..., Any]
+    """What runs, with the validated arguments as keywords; plain or async."""
+
+    async def run(self, args: Any) -> Any:
+        """Run the function and give what it returns.
+
+        Raises:
+            Exception: Whatever the function raised.
+        """
+        keywords = args if isinstance(args, dict) else {name: getattr(args, name) for name in type(args).model_fields}
+        value = self.function(**keywords)
+        return await value if inspect.isawaitable(value) else value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself: it stays usable in a cell."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<frontend_tool {self.name}>"
+
+
+def _one_object(arguments: str) -> dict[str, Any]:
+    # Strict on purpose: a partial parse is for the preview only, and never gates a question.
+    try:
+        value = json.loads(arguments or "{}")
+    except ValueError as error:
+        raise InvalidValue(f"arguments are not complete JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidValue(f"arguments are not a JSON object but `{type(value).__name__}`")
+    return value

@@ -1,0 +1,55 @@
+"""The tools of one session, by name."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ag_ui.core import Tool
+
+from hitl_nb._tools._kinds import SessionTool
+from hitl_nb.errors import ToolDefinitionError
+
+
+class ToolBox:
+    """The tools of one session, by name.
+
+    Args:
+        tools: What `human_in_the_loop` and `frontend_tool` made.
+        agent_id: The session's own id: tools made for another one are left out.
+
+    Raises:
+        ToolDefinitionError: Something that is not a tool, or one name for two tools.
+    """
+
+    def __init__(self, tools: Iterable[SessionTool], agent_id: str | None = None) -> None:
+        self._tools: dict[str, SessionTool] = {}
+        for tool in tools:
+            self._add(tool, agent_id)
+
+    def _add(self, tool: Any, agent_id: str | None) -> None:
+        if not isinstance(tool, SessionTool):
+            name = getattr(tool, "__name__", repr(tool))
+            raise ToolDefinitionError(
+                f"`{name}` is not a tool yet. Write `@human_in_the_loop` above `def {name}(...)`, "
+                f"then `Session(MyFlow, tools=[{name}])`."
+            )
+        if tool.agent_id not in (None, agent_id):
+            return
+        if tool.name in self._tools:
+            raise ToolDefinitionError(
+                f"Two tools are called `{tool.name}`: an approval of one could be taken for the other. "
+                f'Write `@human_in_the_loop(name="{tool.name}_2")` on one of them.'
+            )
+        self._tools[tool.name] = tool
+
+    def get(self, name: str) -> SessionTool | None:
+        """Give the tool for a call by this name: its own, else the wildcard's, else None."""
+        return self._tools.get(name) or self._tools.get("*")
+
+    @property
+    def names(self) -> list[str]:
+        """The names the model is told."""
+        return [tool.name for tool in self._tools.values() if tool.available and tool.name != "*"]
+
+    def advertised(self) -> list[Tool]:
+        """Give the tools as they are offered to the model."""
+        return [self._tools[name].advertised() for name in self.names]

@@ -1,0 +1,21 @@
+"""Ids and names for calls whose provider gives none, or gives one twice.
+
+An answer finds its call by the id alone. Gemini streams `""` for every call, Ollama counts from 0 in every reply
+(facts/crewai.md §9.19): with such an id an answer could land on another question, so it gets a fresh one.
+"""
+
+import uuid
+
+UNNAMED_TOOL = "call_without_a_name"
+"""Stands for the name that a provider never sent. No tool is called so, and the model is told that; an empty name
+in the history would be refused by every provider from then on."""
+
+
+def fresh_call_id() -> str:
+    """Give an id that no other call has. OpenAI takes 40 characters at most."""
+    return f"call_{uuid.uuid4().hex}"
+
+
+def fresh_message_id() -> str:
+    """Give an id that no other message has."""
+    return f"msg_{uuid.uuid4().hex}"

@@ -1,0 +1,45 @@
+"""One JupyterLab and one Chromium for all journeys; a notebook is closed when its test is over."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.chromium import executable, launched
+from tests.lab.lab import Lab, Notebook
+from tests.lab.server import Server
+
+TIMEOUT = 150
+"""Seconds for a journey; the first one also waits for the server, and one imports crewai."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/lab" in item.nodeid and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
+@pytest.fixture(scope="session")
+async def lab(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
+    path = executable()
+    if path is None:
+        pytest.fail("The journeys need Chromium: `make browser`, or `apt-get install chromium`")
+    async with Server(tmp_path_factory.mktemp("lab")).running() as server, launched(path) as browser:
+        yield Lab(server, browser)
+
+
+Open = Callable[..., Awaitable[Notebook]]
+
+
+@pytest.fixture
+async def open_notebook(lab: Lab) -> AsyncIterator[Open]:
+    opened: list[Notebook] = []
+
+    async def open_(cells: Any, **options: Any) -> Notebook:
+        opened.append(await lab.open(cells, **options))
+        return opened[-1]
+
+    yield open_
+    for notebook in opened:
+        await notebook.close()
+        assert not notebook.faults, "\n".join(notebook.faults)

@@ -1,0 +1,51 @@
+// What the journeys need of JupyterLab's own objects, by names that read in Python: `lab.run("ask")`.
+
+window.lab = (() => {
+  const panel = () => window.jupyterapp?.shell?.currentWidget;
+  const cells = () => panel()?.content?.widgets ?? [];
+  const cell = (name) => cells().find(({ model }) => model.sharedModel.id === name);
+  const before = new Map(); // the execution count that a cell had when it was started
+
+  const text = ({ output_type, text, data, ename, evalue }) => {
+    if (output_type === "error") return `${ename}: ${evalue}`;
+    const said = text ?? data["text/plain"] ?? "";
+    return Array.isArray(said) ? said.join("") : said;
+  };
+  const taken = (name) => {
+    const { executionState, executionCount } = cell(name).model;
+    return executionState === "running" || executionCount !== (before.get(name) ?? null);
+  };
+
+  return {
+    // A promise that is returned would make Playwright wait for a cell that waits for a click.
+    command(name) {
+      window.jupyterapp.commands.execute(name);
+    },
+    run(name) {
+      const { content } = panel();
+      before.set(name, cell(name).model.executionCount);
+      content.activeCellIndex = content.widgets.indexOf(cell(name));
+      window.jupyterapp.commands.execute("notebook:run-cell");
+    },
+    begun: taken,
+    finished(name) {
+      const { executionState, executionCount } = cell(name).model;
+      return executionState === "idle" && executionCount !== null;
+    },
+    output: (name) => cell(name).model.outputs.toJSON().map(text).join("\n"),
+    counts() {
+      const code = cells().filter(({ model }) => model.type === "code");
+      return Object.fromEntries(code.map(({ model }) => [model.sharedModel.id, model.executionCount]));
+    },
+    isShown() {
+      for (const { node, model } of cells()) node.dataset.cell = model.sharedModel.id;
+      return cells().length > 0;
+    },
+    kernelIs(...states) {
+      const kernel = panel()?.sessionContext?.session?.kernel;
+      return this.isShown() && kernel?.connectionStatus === "connected" && states.includes(kernel.status);
+    },
+    save: () => panel().context.save(),
+    shutDown: () => panel().sessionContext.shutdown(),
+  };
+})();
