@@ -19,6 +19,9 @@ from hitl_nb.errors import InvalidValue, NoHumanError
 from hitl_nb.people import Person, nobody_answered
 from hitl_nb.session._checkpoints import Checkpoint
 
+_Work = Callable[[Sequence[Awaitable[None]]], Awaitable[None]]
+"""What is left to do for one call, given the work on the calls ahead of it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -72,12 +75,13 @@ class Asker:
         """
         work = [self._prepared(question) for question in questions]
         if self._one_at_a_time:
-            for one in work:
-                await one([])
+            for question, one in zip(questions, work, strict=True):
+                await self._run(question, one, [])
             return
         tasks: list[asyncio.Task[None]] = []
         for question, one in zip(questions, work, strict=True):
-            tasks.append(asyncio.create_task(_run(one, list(tasks)), name=f"hitl_nb decides {question.call.id}"))
+            name = f"hitl_nb decides {question.call.id}"
+            tasks.append(asyncio.create_task(self._run(question, one, list(tasks)), name=name))
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -85,7 +89,11 @@ class Asker:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _prepared(self, question: Question) -> "Callable[[Sequence[Awaitable[None]]], Awaitable[None]]":
+    async def _run(self, question: Question, one: _Work, before: Sequence[Awaitable[None]]) -> None:
+        await one(before)
+        self._on_decided(question)
+
+    def _prepared(self, question: Question) -> _Work:
         """Validate first: a person never sees a question that does not fit its own schema."""
         call = question.call
         if isinstance(question.source, Checkpoint):
@@ -117,7 +125,7 @@ class Asker:
         known = ", ".join(f"`{known}`" for known in self._tools.names) or "none"
         return f"unknown tool `{name}`; available: {known}"
 
-    def _wrong(self, call: Call, code: str, message: str) -> "Callable[[Any], Awaitable[None]]":
+    def _wrong(self, call: Call, code: str, message: str) -> _Work:
         call._reject(message)
         self._on_error(code, message)
         return _nothing
@@ -155,12 +163,6 @@ class Asker:
             call._decide(Decision(outcome="invalid", result=text, reason=str(error), via="session"))
             return
         call._decide(Decision(outcome="answered", answer=value, result=result, via="session"))
-
-
-async def _run(
-    one: "Callable[[Sequence[Awaitable[None]]], Awaitable[None]]", before: Sequence[Awaitable[None]]
-) -> None:
-    await one(before)
 
 
 async def _nothing(_before: Any) -> None:

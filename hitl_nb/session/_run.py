@@ -1,15 +1,16 @@
 """One run: from the user's words to the model's last, through as many questions as it takes."""
 
 import asyncio
+import threading
 import uuid
 from collections.abc import AsyncIterator, Generator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from ag_ui.core import Event, UserMessage
 
+from hitl_nb import _kernel
 from hitl_nb._calls import Call
-from hitl_nb._kernel import delivering
 from hitl_nb._transcript import MessageEntry, Transcript
 from hitl_nb._waiting import heartbeat
 from hitl_nb.errors import RunStopped
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from hitl_nb.session._session import Session
 
 RunStatus = Literal["running", "waiting", "done", "stopped", "failed"]
+
+
+def delivering() -> AbstractContextManager[None]:
+    """Have clicks delivered while a cell awaits; a run in a worker thread leaves the kernel's thread to itself."""
+    return _kernel.delivering() if threading.current_thread() is threading.main_thread() else nullcontext()
 
 
 class Run:
