@@ -3,11 +3,12 @@
 An agent pauses, a card appears in the cell, a person decides, and the run goes on with exactly that answer.
 """
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, pending
 from hitl_nb._tools import frontend_tool, human_in_the_loop
 from hitl_nb.agents.flow import keep_offline
+from hitl_nb.interrupts import approve, interrupt
 from hitl_nb.session import Session
 
-__all__ = ["Call", "Session", "frontend_tool", "human_in_the_loop"]
+__all__ = ["Call", "Session", "approve", "frontend_tool", "human_in_the_loop", "interrupt", "pending"]
 
 keep_offline()

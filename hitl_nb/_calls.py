@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
+from weakref import WeakSet
 
 from traitlets import Any as AnyTrait
 from traitlets import Enum as EnumTrait
@@ -27,6 +28,15 @@ Status = Literal["inProgress", "executing", "complete"]
 Kind = Literal["tool", "interrupt", "feedback"]
 Outcome = Literal["answered", "declined", "edited", "cancelled", "expired", "invalid", "aborted", "superseded"]
 Via = Literal["card", "script", "policy", "timeout", "replay", "callback", "session"]
+
+
+_opened: "WeakSet[Call]" = WeakSet()
+
+
+def pending() -> list["Call"]:
+    """Give all calls of this kernel that a person can answer now, whichever session or cell asks, oldest first."""
+    waiting = [call for call in _opened if call.status == "executing" and not call.decided]
+    return sorted(waiting, key=lambda call: call.asked_at)
 
 
 class AnswerType(Protocol):
@@ -84,6 +94,7 @@ class Call(HasTraits):
         reason: The words that came with a refusal, or None.
         answered_by, via: Who answered, and by which path (``card``, ``script``, ``policy``, …).
         asked_at, answered_at: Aware UTC datetimes, or None.
+        proposal: What a plain Confirm answers with; None means the arguments themselves.
         error: Why the last attempt to answer was refused; the call is then still open.
     """
 
@@ -122,6 +133,7 @@ class Call(HasTraits):
         self.render = render
         self.thread_id = thread_id
         self.run_id = run_id
+        self.proposal: Any = None
         self.late: list[Any] = []
         self._lock = threading.Lock()
         self._decision: Decision | None = None
@@ -206,6 +218,7 @@ class Call(HasTraits):
     def _open(self, args: Any) -> None:
         """Begin ``executing``: the arguments are complete and valid, a person can answer from here on."""
         self._home = asyncio.get_running_loop()
+        _opened.add(self)
         self._set(args=args, asked_at=datetime.now(UTC), status="executing")
 
     def _refuse(self, outcome: Outcome, reason: str | None, by: str | None = None, via: Via | None = None) -> bool:

@@ -7,6 +7,7 @@ There is no waiting that blocks the kernel's loop.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary
@@ -38,6 +39,13 @@ def _wake(loop: asyncio.AbstractEventLoop, finish: Callable[[], None]) -> None:
     # A loop that was closed has nobody waiting in it any more.
     if not loop.is_closed():
         loop.call_soon_threadsafe(finish)
+
+
+def loop_answers(loop: asyncio.AbstractEventLoop, patience: float = 2.0) -> bool:
+    """Whether a loop of another thread still turns; asks it, and waits at most `patience` seconds."""
+    turned = threading.Event()
+    loop.call_soon_threadsafe(turned.set)
+    return turned.wait(patience)
 
 
 class _Heart:

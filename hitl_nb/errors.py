@@ -9,8 +9,13 @@
     │   ├── MissingExtraError      an optional library is not installed (also an ImportError)
     │   ├── NotAwaitedError        `session.run(...)` without `await`
     │   ├── CallNotOpenError       an answer before the question is complete
+    │   ├── LoopBlockedError       a question whose answer could never arrive
     │   └── SessionBusyError       a second run while one is under way
     ├── InvalidValue           arguments or an answer that do not fit their type
+    ├── NotApproved            a checkpoint's question that ended without a yes
+    │   ├── Declined               a person said no
+    │   ├── Cancelled              the question was withdrawn
+    │   └── Expired                nobody answered in time
     ├── NoHumanError           a question, and nobody who could answer it
     ├── AgentError             the agent's run failed (the cause is its `__cause__`)
     ├── RunStopped             `run.stop()` ended what you await
@@ -30,13 +35,18 @@ __all__ = [
     "AgentDefinitionError",
     "AgentError",
     "CallNotOpenError",
+    "Cancelled",
+    "Declined",
+    "Expired",
     "FollowUpLimit",
     "FrontendError",
     "HistoryError",
     "HitlError",
     "InvalidValue",
+    "LoopBlockedError",
     "MissingExtraError",
     "NoHumanError",
+    "NotApproved",
     "NotAwaitedError",
     "ProtocolError",
     "RunStopped",
@@ -75,6 +85,10 @@ class CallNotOpenError(UsageError):
     """``respond`` while the model is still writing the arguments."""
 
 
+class LoopBlockedError(UsageError):
+    """Code blocks the loop that would have to bring the answer it waits for."""
+
+
 class SessionBusyError(UsageError):
     """A new run while another one of the same session is under way; names its open calls."""
 
@@ -89,6 +103,26 @@ class InvalidValue(HitlError):  # noqa: N818 - it is the value that is invalid, 
     def __init__(self, message: str, errors: Sequence[dict[str, Any]] = ()) -> None:
         super().__init__(message)
         self.errors: list[dict[str, Any]] = list(errors)
+
+
+class NotApproved(HitlError):  # noqa: N818 - what a person decided, not a fault
+    """A checkpoint's question ended without a yes; ``call`` is the question."""
+
+    def __init__(self, message: str, call: Any = None) -> None:
+        super().__init__(message)
+        self.call = call
+
+
+class Declined(NotApproved):
+    """A person, or a rule, said no."""
+
+
+class Cancelled(NotApproved):
+    """The question was withdrawn."""
+
+
+class Expired(NotApproved):
+    """Nobody answered in time, which is not a no, and certainly not a yes."""
 
 
 class NoHumanError(HitlError):

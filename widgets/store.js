@@ -87,7 +87,7 @@ export class RunStore {
     if (op === "snapshot") this.items = new Map();
     if (op === "snapshot" || (op === "patch" && seq === this.#have + 1)) this.#apply(message);
     if (seq > this.#have) return this.#asked || this.#ask(); // a gap; an outstanding poll already brings the rest
-    if (seq === this.#have) this.#live = live; // never from beyond a gap: "over" would end the polls that close it
+    if (seq === this.#have) this.#live = live; // only in step: "over" from beyond a gap would end the polls that close it
     const answer = op === "snapshot" || op === "same";
     if (answer) this.#asked = false;
     if (answer || !this.#timer) this.#later(POLL_MS);

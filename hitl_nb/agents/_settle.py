@@ -26,12 +26,15 @@ def settled(
         before: The history that came in with the run.
         streamed: What was streamed in between.
     """
-    settling = _Settling(before, streamed)
+    settling = _Settling(messages, before, streamed)
     return [settling.settle(message, messages[position + 1 :]) for position, message in enumerate(messages)]
 
 
 class _Settling:
-    def __init__(self, before: Sequence[Message], streamed: Iterable[StreamedMessage]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], before: Sequence[Message], streamed: Iterable[StreamedMessage]
+    ) -> None:
+        self._ids = {message.id for message in messages}
         self._known = {message.id for message in before}
         self._asked = {call.id for call in tool_calls(before)}
         self._streamed = list(streamed)
@@ -48,10 +51,10 @@ class _Settling:
             self._taken.update(call.id for call in message.tool_calls or ())
             return message
         twin = self._twin(message)
-        told = dict(twin.calls) if twin else {}
+        told = list(twin.calls) if twin else []
         update: dict[str, object] = {"id": twin.id} if twin else {}
         if message.tool_calls:
-            update["tool_calls"] = [self._call(call, told.pop(call.id, None)) for call in message.tool_calls]
+            update["tool_calls"] = [self._call(call, told) for call in message.tool_calls]
         return message.model_copy(update=update)
 
     def _is_old(self, message: AssistantMessage, rest: Sequence[Message]) -> bool:
@@ -66,28 +69,36 @@ class _Settling:
         """Find the stream that made this message; each made one at most."""
         ids = {call.id for call in message.tool_calls or ()}
         content = message.content or ""
-        same = (it for it in self._streamed if ids <= it.calls.keys() and (ids or it.text == content))
+        named = (it for it in self._streamed if it.id == message.id)
+        free = [it for it in self._streamed if it.id not in self._ids]
+        same = (it for it in free if _has(it, ids) and (ids or (it.text == content and not it.calls)))
         # A Flow may have changed the words before it stored them.
-        similar = (it for it in self._streamed if it.text and content and not ids and not it.calls)
-        twin = next(same, None) or next(similar, None)
+        similar = (it for it in free if it.text and content and not ids and not it.calls)
+        twin = next(named, None) or next(same, None) or next(similar, None)
         if twin is not None:
             self._streamed.remove(twin)
         return twin
 
-    def _call(self, call: ToolCall, told: StreamedCall | None) -> ToolCall:
-        if told is not None and call.id:
-            call_id = told.id
-        elif call.id and call.id not in self._taken | self._asked:
+    def _call(self, call: ToolCall, told: list[StreamedCall]) -> ToolCall:
+        streamed = next((it for it in told if it.provider_id == call.id), None)
+        if streamed is not None:
+            told.remove(streamed)
+            call_id = streamed.id
+        elif call.id and call.id not in self._taken and call.id not in self._asked:
             call_id = call.id
         else:
             call_id = fresh_call_id()
         self._taken.add(call_id)
         self._awaited.setdefault(call.id, deque()).append(call_id)
         # `copilotkit_stream` lets an empty name of a later fragment win (facts/crewai.md §7.1, row 8).
-        name = call.function.name or (told.name if told and call.id else "") or UNNAMED_TOOL
+        name = call.function.name or (streamed.name if streamed and call.id else "") or UNNAMED_TOOL
         function = call.function.model_copy(update={"name": name})
         return call.model_copy(update={"id": call_id, "function": function})
 
     def _result(self, message: ToolMessage) -> ToolMessage:
         awaited = self._awaited.get(message.tool_call_id)
         return message.model_copy(update={"tool_call_id": awaited.popleft()}) if awaited else message
+
+
+def _has(message: StreamedMessage, provider_ids: set[str]) -> bool:
+    return all(message.call(it) is not None for it in provider_ids)

@@ -33,7 +33,10 @@ class StreamedCall:
     """A tool call as it was streamed."""
 
     id: str
-    """Its id on the wire: the provider's, or a fresh one when the thread has that already."""
+    """Its id on the wire: the provider's, or a fresh one when that is empty or in the thread already."""
+
+    provider_id: str
+    """The id that the provider gave."""
 
     name: str = ""
     """The first name that was told."""
@@ -55,8 +58,12 @@ class StreamedMessage:
     text: str = ""
     """What it said."""
 
-    calls: dict[str, StreamedCall] = field(default_factory=dict)
-    """Its tool calls by the provider's id; those without an id under the empty string."""
+    calls: list[StreamedCall] = field(default_factory=list)
+    """Its tool calls, in order."""
+
+    def call(self, provider_id: str) -> StreamedCall | None:
+        """Find a tool call."""
+        return next((call for call in self.calls if call.provider_id == provider_id), None)
 
 
 class Translator:
@@ -114,7 +121,7 @@ class Translator:
 
     def announce(self, message_id: str, call: ToolCall) -> Iterator[Event]:
         """Tell of a whole call that was not streamed, or under an id that could not be trusted."""
-        if any(told.id == call.id and told.started for it in self.streamed for told in it.calls.values()):
+        if any(told.id == call.id and told.started for it in self.streamed for told in it.calls):
             return
         yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.function.name, parent_message_id=message_id)
         if call.function.arguments:
@@ -156,16 +163,18 @@ class Translator:
             call.waiting = ""
 
     def _result(self, event: Any) -> Iterator[Event]:
-        calls = (it.calls[event.tool_call_id] for it in reversed(self.streamed) if event.tool_call_id in it.calls)
-        call = next(calls, None)
+        found = (it.call(event.tool_call_id) for it in reversed(self.streamed))
+        call = next((call for call in found if call is not None), None)
         if call is not None and not call.started:
             return  # its call has not been told of; the final messages have both
         call_id = call.id if call is not None else event.tool_call_id
         yield ToolCallResultEvent(message_id=event.message_id, tool_call_id=call_id, content=event.content)
 
     def _call(self, message: StreamedMessage, provider_id: str) -> StreamedCall:
-        if provider_id not in message.calls:
+        call = message.call(provider_id)
+        if call is None:
             call_id = provider_id if provider_id and provider_id not in self._used else fresh_call_id()
             self._used.add(call_id)
-            message.calls[provider_id] = StreamedCall(id=call_id)
-        return message.calls[provider_id]
+            call = StreamedCall(id=call_id, provider_id=provider_id)
+            message.calls.append(call)
+        return call

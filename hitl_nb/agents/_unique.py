@@ -13,6 +13,7 @@ from typing import Any
 from ag_ui.core import (
     AssistantMessage,
     Event,
+    Interrupt,
     Message,
     MessagesSnapshotEvent,
     RunFinishedEvent,
@@ -24,7 +25,7 @@ from ag_ui.core import (
 )
 
 from hitl_nb._history import tool_calls
-from hitl_nb.agents._identity import fresh_call_id
+from hitl_nb.agents._identity import fresh_call_id, fresh_message_id
 from hitl_nb.agents._settle import settled
 from hitl_nb.agents._translate import StreamedCall, StreamedMessage
 
@@ -74,13 +75,15 @@ class CallReader:
         return event if ours == theirs else event.model_copy(update={"tool_call_id": ours})
 
     def _begin(self, theirs: str, name: str, parent: str | None) -> None:
-        message = self._message(parent or theirs)
-        if theirs and theirs in message.calls:
+        key = parent or theirs or fresh_message_id()
+        if theirs and key in self._streamed and self._streamed[key].call(theirs):
             return  # the same call goes on
-        ours = fresh_call_id() if not theirs or theirs in self._used else theirs
+        ours = theirs if theirs and theirs not in self._used else fresh_call_id()
         self._used.add(theirs)
         self._remember(ours, theirs)
-        message.calls.setdefault(theirs, StreamedCall(id=ours, name=name, started=True))
+        # As in the reducer: a call without a parent makes a message of its own id.
+        message = self._streamed.setdefault(key, StreamedMessage(id=parent or ours))
+        message.calls.append(StreamedCall(id=ours, provider_id=theirs, name=name))
 
     def _message(self, message_id: str) -> StreamedMessage:
         return self._streamed.setdefault(message_id, StreamedMessage(id=message_id))
@@ -105,7 +108,8 @@ class CallReader:
             return
         message = StreamedMessage(id=ours.id, text=ours.content or "")
         for call, settled_call in zip(theirs.tool_calls or (), ours.tool_calls or (), strict=True):
-            message.calls.setdefault(call.id, StreamedCall(id=settled_call.id, name=settled_call.function.name))
+            told = StreamedCall(id=settled_call.id, provider_id=call.id, name=settled_call.function.name)
+            message.calls.append(told)
             self._remember(settled_call.id, call.id)
         self._streamed[ours.id] = message
 
@@ -120,13 +124,15 @@ class CallReader:
 
     def _outcome(self, outcome: Any) -> Any:
         if outcome.type == "success" and outcome.pending_tool_call_ids:
-            ids = [self._ours.get(it, it) for it in outcome.pending_tool_call_ids]
-            return outcome.model_copy(update={"pending_tool_call_ids": ids})
+            pending = [self._ours.get(it, it) for it in outcome.pending_tool_call_ids]
+            return outcome.model_copy(update={"pending_tool_call_ids": pending})
         if outcome.type == "interrupt":
-            ids = {it.tool_call_id: self._ours.get(it.tool_call_id) or it.tool_call_id for it in outcome.interrupts}
-            renamed = [it.model_copy(update={"tool_call_id": ids[it.tool_call_id]}) for it in outcome.interrupts]
-            return outcome.model_copy(update={"interrupts": renamed})
+            return outcome.model_copy(update={"interrupts": [self._interrupt(it) for it in outcome.interrupts]})
         return outcome
+
+    def _interrupt(self, interrupt: Interrupt) -> Interrupt:
+        ours = self._ours.get(interrupt.tool_call_id or "")
+        return interrupt.model_copy(update={"tool_call_id": ours}) if ours else interrupt
 
 
 def _with_ids(message: Message, ids: dict[str, str]) -> Message:

@@ -17,6 +17,7 @@ from ag_ui.core import PROTOCOL_VERSION, Event, RunAgentInput, RunErrorEvent, Ru
 from pydantic_core import PydanticSerializationError, to_json
 
 from hitl_nb.agents._outgoing import presentable
+from hitl_nb.agents._unique import UniqueCalls
 from hitl_nb.agui import parse_event
 from hitl_nb.errors import AgentDefinitionError, AgentError, MissingExtraError, UsageError
 
@@ -70,6 +71,7 @@ class HttpAgent:
         self._headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **(headers or {})}
         self._timeout = timeout
         self._client = client
+        self._calls = UniqueCalls()
 
     def _checked(self, url: str) -> str:
         try:
@@ -93,14 +95,16 @@ class HttpAgent:
                 stream before the run is over.
             ProtocolError: An event is malformed.
         """
+        reader = self._calls.reader(input.messages)
+        request = input.model_copy(update={"messages": self._calls.outgoing(input.messages)})
         over = False
         try:
-            async with self._events(input) as events:
+            async with self._events(request) as events:
                 while (event := await _next(events, over)) is not None:
                     over = isinstance(event, (RunFinishedEvent, RunErrorEvent)) or (
                         over and not isinstance(event, RunStartedEvent)
                     )
-                    yield event
+                    yield reader.read(event)
         except self._httpx.HTTPError as error:
             if not over:
                 raise self._failure(error) from error

@@ -34,8 +34,9 @@ class Plain(Card):
             InvalidValue: The tool asks for something that is not among its arguments (a text, a date): confirming
                 cannot answer that.
         """
+        proposal = self.call.args if self.call.proposal is None else self.call.proposal
         if self.call.answer_type is None:
-            return self.call.args
+            return proposal
         for proposal in self._proposals():
             try:
                 checked = self.call.answer_type.validate(proposal)
@@ -55,7 +56,7 @@ class Plain(Card):
         fields = [value_of(args, name) for name in names_of(args)]
         # A single structured argument is the proposal; a single text is more likely the question.
         sole = [field for field in fields if isinstance(field, (list, Mapping, BaseModel))] if len(fields) == 1 else []
-        return [args, *sole, True]
+        return [args, *([] if self.call.proposal is None else [self.call.proposal]), *sole, True]
 
     def rows(self) -> Sequence[Row]:
         """Give the arguments, one a row."""

@@ -8,9 +8,21 @@ small as this::
             call.respond({"approved": True}, by="read-only policy")
 """
 
+from hitl_nb.people._asking import Asking, asking, current_asking
 from hitl_nb.people._notebook import NotebookPerson
 from hitl_nb.people._person import Person, nobody_answered, people_of
 from hitl_nb.people._script import ScriptedPerson
-from hitl_nb.people._show import showing
+from hitl_nb.people._show import delivering, showing
 
-__all__ = ["NotebookPerson", "Person", "ScriptedPerson", "nobody_answered", "people_of", "showing"]
+__all__ = [
+    "Asking",
+    "NotebookPerson",
+    "Person",
+    "ScriptedPerson",
+    "asking",
+    "current_asking",
+    "delivering",
+    "nobody_answered",
+    "people_of",
+    "showing",
+]

@@ -43,7 +43,7 @@ class Checkpoint:
         """Give the call that asks for its answer."""
         interrupt = self.interrupt
         schema = interrupt.response_schema
-        return Call(
+        call = Call(
             id=interrupt.id,
             name=interrupt.reason,
             kind="interrupt",
@@ -51,6 +51,9 @@ class Checkpoint:
             answer_type=validator_for(schema) if isinstance(schema, dict) and schema else None,
             **identity,
         )
+        # Without a schema a yes has the form that AG-UI's own examples use; a no is never a payload.
+        call.proposal = {"approved": True}
+        return call
 
     @property
     def args(self) -> dict[str, Any]:

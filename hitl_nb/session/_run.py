@@ -1,20 +1,18 @@
 """One run: from the user's words to the model's last, through as many questions as it takes."""
 
 import asyncio
-import threading
 import uuid
 from collections.abc import AsyncIterator, Generator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
 from ag_ui.core import Event, UserMessage
 
-from hitl_nb import _kernel
 from hitl_nb._calls import Call
 from hitl_nb._transcript import MessageEntry, Transcript
 from hitl_nb._waiting import heartbeat
 from hitl_nb.errors import RunStopped
-from hitl_nb.people import showing
+from hitl_nb.people import asking, delivering, showing
 from hitl_nb.session._loop import Loop
 from hitl_nb.session._reply import Reply
 
@@ -22,11 +20,6 @@ if TYPE_CHECKING:
     from hitl_nb.session._session import Session
 
 RunStatus = Literal["running", "waiting", "done", "stopped", "failed"]
-
-
-def delivering() -> AbstractContextManager[None]:
-    """Have clicks delivered while a cell awaits; a run in a worker thread leaves the kernel's thread to itself."""
-    return _kernel.delivering() if threading.current_thread() is threading.main_thread() else nullcontext()
 
 
 class Run:
@@ -128,7 +121,8 @@ class Run:
             try:
                 if text is not None:
                     self._say(text)
-                await self._loop.run(replay)
+                with asking(self._session.people, self.transcript):
+                    await self._loop.run(replay)
             except BaseException as error:
                 self._note_failure(error)
                 raise

@@ -84,6 +84,14 @@ async def test_the_end_of_a_run_beyond_a_gap_does_not_end_the_questions(cards):
     await expect(cards.text("Two")).to_be_visible()
 
 
+async def test_a_message_that_is_not_ours_changes_nothing(cards):
+    await cards.put(message("m1", "One"))
+    await cards.receive(id="x", kind="anywidget-command")
+    await expect(cards.text("One")).to_be_visible()
+    await cards.wait(4_000)
+    assert len(await cards.sent("hello")) == 3
+
+
 async def test_old_patches_change_nothing(cards):
     await cards.put(message("m1", "New"))
     await cards.receive(op="patch", seq=1, live=True, items=[message("m1", "Old")])
@@ -131,6 +139,22 @@ async def test_an_answer_is_sent_again_unchanged_until_the_kernel_has_it(cards):
     again = len(await cards.sent("respond"))
     await cards.wait(20_000)
     assert len(await cards.sent("respond")) == again
+
+
+async def test_an_acknowledgement_shows_a_gap_as_well(cards):
+    await cards.put(review())
+    await cards.run("run.kernel.lose()")
+    await cards.button("Confirm 3 of 3").click()
+    await expect(cards.text("by a test")).to_be_visible()
+
+
+async def test_a_record_is_an_acknowledgement_as_well(cards):
+    await cards.put(review())
+    await cards.run("run.kernel.lost.push(run.kernel.told + 1)")
+    await cards.button("Confirm 3 of 3").click()
+    await expect(cards.text("by a test")).to_be_visible()
+    await cards.wait(LONG_ENOUGH)
+    assert len(await cards.sent("respond")) == 1
 
 
 async def test_an_unacknowledged_answer_outlives_the_polling(cards):

@@ -57,7 +57,7 @@ class Lab:
         notebook = cells if isinstance(cells, NotebookNode) else _notebook(cells)
         self._opened += 1
         path = self.server.files / f"journey-{self._opened}.ipynb"
-        notebook.metadata.update(_kernelspec(kernel or "not-installed-here"))
+        notebook.metadata = _metadata(kernel)
         nbformat.write(notebook, path)
         context = await self._browser.new_context(viewport={"width": width, "height": 1400})
         opened = Notebook(await context.new_page(), self.server, path)
@@ -192,5 +192,7 @@ def _notebook(cells: Mapping[str, str]) -> NotebookNode:
     return notebook
 
 
-def _kernelspec(name: str) -> dict[str, Any]:
-    return {"kernelspec": {"name": name, "display_name": name, "language": "python"}}
+def _metadata(kernel: str | None) -> NotebookNode:
+    # Lab takes any kernel of the notebook's language if it has not the one that is named; so name another language.
+    name, language = (kernel, "python") if kernel else ("not-installed-here", "another-language")
+    return NotebookNode(kernelspec={"name": name, "display_name": name, "language": language})

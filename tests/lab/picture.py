@@ -38,7 +38,6 @@ async def pending_question(lab: Lab, width: int) -> AsyncIterator[Notebook]:
 
 async def take_for_readme(lab: Lab) -> None:
     """The waiting cell, wide and light."""
-    README.parent.mkdir(exist_ok=True)
     async with pending_question(lab, WIDE) as notebook:
         await notebook.cell("run").screenshot(path=README, animations="disabled")
     print(f"{README}: {README.stat().st_size / 1000:.0f} kB")
@@ -46,7 +45,6 @@ async def take_for_readme(lab: Lab) -> None:
 
 async def take_all(lab: Lab, folder: Path) -> None:
     """Question and record, light and dark, wide and narrow."""
-    folder.mkdir(parents=True, exist_ok=True)
     for theme in ("Light", "Dark"):
         lab.set_theme(theme)
         for width in (WIDE, NARROW):

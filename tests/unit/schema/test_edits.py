@@ -86,6 +86,12 @@ def test_what_merely_looks_alike_is_a_change(old, new):
     assert type(result) is type(new)
 
 
+def test_another_order_of_keys_is_a_change():
+    value = {"a": 1, "b": 2}
+
+    assert list(edited(value, "set", [], {"b": 2, "a": 1})) == ["b", "a"]
+
+
 def test_an_edit_in_a_json_box_keeps_what_its_text_did_not_change():
     value = {"big": 2**60 + 1, "price": Decimal("10.10"), "ratio": 1.0, "key": SecretStr("s"), "note": "a"}
     text = '{"big": 1152921504606846977, "price": "10.10", "ratio": 1, "key": {"$": "secret"}, "note": "b"}'

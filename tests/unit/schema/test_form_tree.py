@@ -34,6 +34,22 @@ def test_every_way_to_say_or_null_is_understood(schema):
 
 
 @pytest.mark.parametrize(
+    ("schema", "nullable"),
+    [
+        ({"type": "string", "enum": ["a", "b", None]}, False),
+        ({"type": ["string", "null"], "enum": ["a", "b"]}, False),
+        ({"type": ["string", "null"], "enum": ["a", "b", None]}, True),
+        ({"enum": ["a", "b", None]}, True),
+    ],
+    ids=str,
+)
+def test_null_among_choices_needs_both_the_type_and_the_choice(schema, nullable):
+    node = field(schema)
+
+    assert (node.nullable, [option.value for option in node.options]) == (nullable, ["a", "b"])
+
+
+@pytest.mark.parametrize(
     ("word", "kind"),
     {
         **dict.fromkeys(("dict", "HashMap", "Hashtable", "Dictionary", "Object", "object"), "dict"),
@@ -140,8 +156,8 @@ def test_a_form_beyond_all_bounds_is_cut_and_not_refused():
 def test_all_of_is_one_object():
     schema = {
         "allOf": [
-            {"properties": {"a": {"type": "string"}, "b": {"minimum": 1}}, "required": ["a"]},
-            {"properties": {"b": {"type": "integer", "maximum": 9}}, "required": ["b"]},
+            {"properties": {"a": {"type": "string"}, "b": {"minimum": 1, "maximum": 20}}, "required": ["a"]},
+            {"properties": {"b": {"type": "integer", "minimum": 0, "maximum": 9}}, "required": ["b"]},
         ]
     }
     node = field(schema)

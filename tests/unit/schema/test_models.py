@@ -148,6 +148,7 @@ def test_an_aware_datetime_keeps_its_zone_and_microseconds_when_something_else_c
 def test_aliases_are_the_names_on_the_page():
     page = Page(models.Alias, models.Alias())
 
+    assert page.browser.value == {"from": "here", "class": "first"}
     assert page.validator.validate(page.edit("set", ["from"], "there")) == models.Alias(from_="there")
 
 

@@ -28,7 +28,7 @@ def through_the_browser(value):
 @pytest.mark.parametrize(
     "value",
     [
-        *(2**60 + 1, -(2**60) - 1, 2**53, 2**53 - 1, 10**400, 0, -1e-12, 0.1, 1e300),
+        *(2**60 + 1, -(2**60) - 1, 2**53 + 1, 2**53, 2**53 - 1, 10**400, 0, -1e-12, 0.1, 1e300),
         *(Decimal("10.10"), Decimal("1E+40"), Decimal("-0.0"), Decimal("NaN")),
         *(float("inf"), float("-inf")),
         *(date(2024, 2, 29), time(10, 30, 0, 1), datetime(2024, 2, 29, 10, 30)),

@@ -1,0 +1,194 @@
+"""Checkpoints: the code decides to ask, and goes on with the answer or not at all.
+
+The counterpart of the web's ``interrupt(...)`` + ``useInterrupt``, without a graph to suspend: the code stands still at
+``await interrupt(...)`` while the kernel stays free, in a cell, in a step of a Flow, or in a worker thread
+(`interrupt.sync`). What ran before it has run once and is not run again.
+"""
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from hitl_nb._calls import Call, Kind
+from hitl_nb._kernel import current_kernel
+from hitl_nb._schema import validator_for
+from hitl_nb._transcript import Transcript
+from hitl_nb._waiting import loop_answers
+from hitl_nb.errors import Cancelled, Declined, Expired, LoopBlockedError, UsageError
+from hitl_nb.people import Asking, Person, asking, current_asking, delivering, people_of, showing
+
+_numbers = itertools.count(1)
+_RAISE = object()
+
+
+class _Interrupt:
+    """``await interrupt(...)``, and ``interrupt.sync(...)`` for worker threads; see `__call__`."""
+
+    def __call__(
+        self,
+        message: str,
+        payload: Any = None,
+        *,
+        answer: Any = None,
+        reason: str = "interrupt",
+        render: Any = None,
+        timeout: float | None = None,
+        on_timeout: Any = _RAISE,
+        people: Person | Sequence[Person] | None = None,
+        kind: Kind = "interrupt",
+    ) -> Coroutine[Any, Any, Any]:
+        """Stop here and ask a person.
+
+        Args:
+            message: The question.
+            payload: What it is about, shown to the person: a dict or pydantic model, one row an entry, or any value.
+            answer: Any pydantic type: what the person answers. Without one, Confirm answers with the payload (with
+                True if there is none).
+            reason: A word for the kind of checkpoint, shown and recorded.
+            render: A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget.
+            timeout: Seconds until the question expires; None waits as long as it takes.
+            on_timeout: What happens then: nothing given raises `Expired`; a person (an async callable) is asked
+                instead; any other value is returned, and recorded as expired.
+            people: Who is asked; default: the people of the run that this code is part of, else the notebook.
+            kind: What the journal calls it.
+
+        Returns:
+            The typed answer.
+
+        Raises:
+            Declined, Cancelled, Expired: The person said no, the question was withdrawn, time was up. Never approved.
+            NoHumanError: Nobody can be asked here.
+        """
+        if not isinstance(message, str) or not message.strip():
+            raise UsageError(
+                f"`interrupt` needs a question in words, not `{message!r}`. Write "
+                '`await interrupt("Delete these rows?", rows)`.'
+            )
+        call = Call(
+            id=f"interrupt_{next(_numbers)}",
+            name=reason,
+            kind=kind,
+            message=message,
+            answer_type=None if answer is None else validator_for(answer),
+            render=render,
+        )
+        call.proposal = True if payload is None else payload
+        return self._decided(call, payload, timeout, on_timeout, people)
+
+    async def _decided(self, call: Call, payload: Any, timeout: float | None, on_timeout: Any, people: Any) -> Any:
+        call._open(_shown(payload))
+        current = current_asking()
+        if current is not None and people is None:
+            return await _ask(current, call, timeout, on_timeout)
+        transcript, chosen = Transcript(), people_of(people)
+        with delivering(), showing(chosen, transcript), asking(chosen, transcript) as alone:
+            return await _ask(alone, call, timeout, on_timeout)
+
+    def sync(self, message: str, payload: Any = None, **options: Any) -> Any:
+        """Do the same from a worker thread (a sync step of a Flow, ``asyncio.to_thread``): blocks this thread only.
+
+        Raises:
+            UsageError: Called in the loop's own thread, which has to stay free for the answer.
+            LoopBlockedError: The loop does not run, so no answer could ever arrive (a sync ``flow.kickoff()`` in a
+                cell blocks it).
+            Exception: All that ``await interrupt(...)`` raises.
+        """
+        loop = _home_loop()
+        if _is_here(loop):
+            raise UsageError(
+                "`interrupt.sync` would block the loop that has to bring the answer. "
+                f"Write `await interrupt({message!r}, ...)` here."
+            )
+        if not loop_answers(loop):
+            raise LoopBlockedError(
+                f"The kernel's loop is blocked, so nobody can answer {message!r}. A sync `flow.kickoff()` in a cell "
+                "does this; write `await flow.kickoff_async()`."
+            )
+        return asyncio.run_coroutine_threadsafe(self(message, payload, **options), loop).result()
+
+
+interrupt = _Interrupt()
+"""Stop here and ask a person: ``await interrupt("Delete these rows?", rows)``; `interrupt.sync` in a thread."""
+
+
+async def approve(message: str, payload: Any = None, **options: Any) -> bool:
+    """Ask for a yes or no.
+
+    Args:
+        message: The question.
+        payload: What it is about.
+        options: As for `interrupt`.
+
+    Returns:
+        True if the person approved exactly this. False if it was declined, cancelled or expired.
+
+    Raises:
+        NoHumanError: Nobody can be asked here.
+    """
+    try:
+        await interrupt(message, payload, reason=options.pop("reason", "approve"), **options)
+    except (Declined, Cancelled, Expired):
+        return False
+    return True
+
+
+async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: Any) -> Any:
+    try:
+        try:
+            await asyncio.wait_for(asking.ask(call), timeout)
+        except TimeoutError:
+            if call.decided:
+                return _result(call)
+            return await _expired(asking, call, on_timeout)
+        return _result(call)
+    except BaseException:
+        # Whatever went wrong, the question does not stay open behind the code that asked it.
+        call._refuse("cancelled", "the code that asked was ended", via="session")
+        raise
+
+
+async def _expired(asking: Asking, call: Call, on_timeout: Any) -> Any:
+    if on_timeout is not _RAISE and callable(on_timeout):
+        await Asking(people=[on_timeout], transcript=asking.transcript, loop=asking.loop).ask(call)
+        return _result(call)
+    call._refuse("expired", "nobody answered in time", via="timeout")
+    if call.outcome == "expired" and on_timeout is not _RAISE:
+        return on_timeout
+    return _result(call)
+
+
+def _result(call: Call) -> Any:
+    if call.approved:
+        return call.answer
+    refusal = {"declined": Declined, "expired": Expired}.get(str(call.outcome), Cancelled)
+    reason = f": {call.reason}" if call.reason else ""
+    raise refusal(f"`{call.message}` was {call.outcome}{reason}. Nothing was approved.", call)
+
+
+def _shown(payload: Any) -> Any:
+    if payload is None:
+        return {}
+    return payload if isinstance(payload, dict) or hasattr(type(payload), "model_fields") else {"value": payload}
+
+
+def _home_loop() -> asyncio.AbstractEventLoop:
+    current = current_asking()
+    if current is not None:
+        return current.loop
+    loop = getattr(getattr(current_kernel(), "io_loop", None), "asyncio_loop", None)
+    if loop is None:
+        raise UsageError(
+            "`interrupt.sync` finds no event loop that could bring the answer. In a script, call it from "
+            "`await asyncio.to_thread(step)` inside a session's run, or write `await interrupt(...)`."
+        )
+    found: asyncio.AbstractEventLoop = loop
+    return found
+
+
+def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return threading.current_thread() is threading.main_thread() and current_kernel() is not None
