@@ -39,49 +39,54 @@ const FRAME_QUIET = "The kernel is not answering, perhaps busy. An answer is sen
  * @returns {{ el: HTMLElement, update: () => void }} `update` brings the frame up to date with the store
  */
 export function drawFrame(store, key, card) {
-  const call = () => /** @type {any} */ (store.items.get(key));
   const part = frameParts();
-  /** @type {ReturnType<Card["draw"]> | undefined} */
-  let redraw;
-
-  const drawCard = (held) => {
-    const { status, props, confirm } = call();
-    write(part.confirm, confirm);
-    if (status === "executing") held.draft ??= card.seed(props);
-    redraw ??= card.draw(part.body, (draft) => store.hold(key, { draft }));
-    redraw(props, held.draft);
-    if (held.draft !== undefined && card.confirm) write(part.confirm, card.confirm(confirm, held.draft, props));
-  };
-  const send = (message) => frameState(call(), store) === "open" && store.answer(key, { ...message(), call_id: call().id });
-  const attempt = (message) => {
-    try {
-      send(message);
-    } catch (error) {
-      store.hold(key, { error: explain(error) });
-    }
-  };
-  part.confirm.addEventListener("click", () => {
-    attempt(() => ({ op: "respond", value: card.answer(store.held(key).draft, call().props) }));
-  });
-  frameDecline(part, {
-    keep: (reason) => (store.held(key).reason = reason),
-    send: () => attempt(() => ({ op: "decline", reason: part.reason.value.trim() })),
-  });
-
+  const call = () => /** @type {any} */ (store.items.get(key));
+  const drawCard = frameDrawer(part, call, store, card);
+  frameAnswers(part, call, store, card);
   const update = () => {
     const state = frameState(call(), store);
     part.el.dataset.state = state;
     frameHead(part, call());
     if (state === "decided") return frameDecided(part, call().record);
-    const held = store.held(key);
-    const fault = frameFault(part, () => drawCard(held));
-    frameControls(part, call(), state, fault);
-    const error = fault ? `This card could not be drawn: ${fault}` : held.error || call().error;
-    writeOrHide(part.error, state === "sending" ? "" : error);
-    const quiet = store.link === "quiet" && state !== "accepted" && state !== "late";
-    write(part.status, quiet ? FRAME_QUIET : FRAME_STATUS[state]);
+    frameFault(part, drawCard);
+    frameControls(part, call(), state);
+    frameTell(part, call(), state, store);
   };
   return { el: part.el, update };
+}
+
+/** What draws the card's own part, and the button's text with it. */
+function frameDrawer(part, call, store, card) {
+  /** @type {ReturnType<Card["draw"]> | undefined} */
+  let redraw;
+  return () => {
+    const { key, status, props, confirm } = call();
+    const held = store.held(key);
+    write(part.confirm, confirm);
+    if (status === "executing") held.draft ??= card.seed(props);
+    const draw = (redraw ??= card.draw(part.body, (draft) => store.hold(key, { draft })));
+    draw(props, held.draft);
+    if (held.draft !== undefined && card.confirm) write(part.confirm, card.confirm(confirm, held.draft, props));
+  };
+}
+
+/** Let a click, or Enter after a reason, send the one answer of an open call. */
+function frameAnswers(part, call, store, card) {
+  const { key, id } = call();
+  const send = (message) => {
+    if (frameState(call(), store) !== "open") return;
+    try {
+      store.answer(key, { ...message(), call_id: id });
+    } catch (error) {
+      store.hold(key, { error: explain(error) });
+    }
+  };
+  part.confirm.addEventListener("click", () => {
+    send(() => ({ op: "respond", value: card.answer(store.held(key).draft, call().props) }));
+  });
+  frameDecline(part, () => send(() => ({ op: "decline", reason: part.reason.value.trim() })));
+  part.reason.value = store.held(key).reason;
+  part.reason.addEventListener("input", () => (store.held(key).reason = part.reason.value));
 }
 
 /** @returns {keyof typeof FRAME_STATUS} */
@@ -118,7 +123,7 @@ function frameParts() {
   const head = h("div", { class: "hitl-head" }, part.title, part.tool);
   const labelled = { role: "group", "aria-labelledby": titleId, tabindex: "-1" };
   const el = h("section", { class: "hitl-card", ...labelled }, head, part.ask, part.warning, rest);
-  return { ...part, el, rest, choices, declining, fault: "" };
+  return { ...part, el, rest, choices, declining, fault: "", thrown: "" };
 }
 
 function frameHead(part, { title, name, message, warning }) {
@@ -132,21 +137,21 @@ function frameHead(part, { title, name, message, warning }) {
 function frameFault(part, draw) {
   try {
     draw();
-    part.fault = "";
+    part.fault = part.thrown = "";
   } catch (error) {
-    if (part.fault !== String(error?.message ?? error)) part.fault = explain(error);
+    if (part.thrown !== String(error)) part.fault = explain(error); // said once, however often it is tried
+    part.thrown = String(error);
   }
   part.body.hidden = part.fault !== "";
-  return part.fault;
 }
 
-function frameControls(part, call, state, fault) {
+function frameControls(part, call, state) {
   const shut = state === "writing" || state === "closed";
   const busy = state !== "open" && !shut;
   part.body.disabled = state !== "open";
   part.reason.readOnly = busy;
   for (const control of [part.confirm, part.decline, part.declineNow, part.back, part.reason]) {
-    control.disabled = shut || (control === part.confirm && fault !== "");
+    control.disabled = shut || (control === part.confirm && part.fault !== "");
     // While an answer travels the button keeps its focus, so that an error finds the person where they were.
     if (busy) control.setAttribute("aria-disabled", "true");
     else control.removeAttribute("aria-disabled");
@@ -156,8 +161,15 @@ function frameControls(part, call, state, fault) {
   write(part.declineNow, call.decline);
 }
 
+function frameTell(part, call, state, store) {
+  const error = part.fault ? `This card could not be drawn: ${part.fault}` : store.held(call.key).error || call.error;
+  writeOrHide(part.error, state === "sending" ? "" : error);
+  const quiet = store.link === "quiet" && state !== "accepted" && state !== "late";
+  write(part.status, quiet ? FRAME_QUIET : FRAME_STATUS[state]);
+}
+
 /** Decline asks for an optional reason in place of the buttons: Enter sends, Escape goes back. */
-function frameDecline(part, { keep, send }) {
+function frameDecline(part, send) {
   const ask = (open) => {
     part.declining.hidden = !open;
     part.choices.hidden = open;
@@ -166,7 +178,6 @@ function frameDecline(part, { keep, send }) {
   part.decline.addEventListener("click", () => part.decline.ariaDisabled || ask(true));
   part.back.addEventListener("click", () => part.back.ariaDisabled || ask(false));
   part.declineNow.addEventListener("click", send);
-  part.reason.addEventListener("input", () => keep(part.reason.value));
   part.declining.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     if (event.key === "Enter" && event.target === part.reason) send();

@@ -9,8 +9,8 @@ let kitSerial = 0;
 export const uid = () => `hitl-${kitSalt}-${++kitSerial}`;
 
 /**
- * Make an element. `text` becomes its text, `on…` a listener, anything else an attribute (true = present, false or null =
- * absent).
+ * Make an element. `text` becomes its text, `on…` a listener, anything else an attribute (true = present, false or
+ * null = absent).
  * @param {string} tag
  * @param {Record<string, any>} [props]
  * @param {...(Node | string)} children

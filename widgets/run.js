@@ -4,7 +4,8 @@
 // they share (one store a run, however many views) can only be found through this closure.
 
 import { drawFrame } from "./frame.js";
-import { explain, h, write } from "./kit.js";
+import { explain, h } from "./kit.js";
+import { drawMessage, drawNote } from "./message.js";
 import { plain } from "./plain.js";
 import { stepReview } from "./step_review.js";
 import { RunStore } from "./store.js";
@@ -15,8 +16,7 @@ const RUN_CARDS = new Map([
   ["step_review", stepReview],
 ]);
 
-const RUN_SPEAKERS = { user: "You", assistant: "Assistant" };
-const RUN_SIGNS = { info: "i", warning: "!", error: "✕" };
+const RUN_SILENCE = "No word from the kernel yet. If it is idle, reload the page or run the cell again.";
 
 export default () => {
   const store = new RunStore();
@@ -29,17 +29,21 @@ export default () => {
 function drawRun(store, el, signal) {
   // JupyterLab would take keys pressed in a card for its own: "d d" on a checkbox deletes the cell.
   const list = h("div", { class: "hitl-run", "data-lm-suppress-shortcuts": "true" });
+  const silence = h("p", { class: "hitl-silence", role: "status", text: RUN_SILENCE });
   /** @type {Map<string, { el: HTMLElement, update: () => void, kind: string }>} */
   const drawn = new Map();
 
   const follow = (changed) => {
-    list.dataset.link = store.link;
-    for (const [key, node] of drawn) if (runKind(store.items.get(key)) !== node.kind) drawn.delete(key) && node.el.remove();
+    silence.hidden = store.heard || store.link === "open";
+    for (const [key, { el: gone, kind }] of drawn) {
+      if (runKind(store.items.get(key)) !== kind) drawn.delete(key) && gone.remove();
+    }
     let before = list.firstElementChild;
     for (const [key, item] of store.items) {
       const known = drawn.get(key);
       const node = known ?? { ...drawItem(store, item), kind: runKind(item) };
-      if (!known) drawn.set(key, node);
+      drawn.set(key, node);
+      // Only what is out of place is moved: a moved element loses the focus.
       if (node.el === before) before = before.nextElementSibling;
       else list.insertBefore(node.el, before);
       if (!known || !changed || changed.has(key)) runGuard(node);
@@ -47,7 +51,7 @@ function drawRun(store, el, signal) {
   };
   follow();
   store.watch(follow, signal);
-  el.append(list);
+  el.append(list, silence);
 }
 
 /** Items of another kind under the same key are drawn anew. */
@@ -58,7 +62,9 @@ function runGuard(node) {
   try {
     node.update();
   } catch (error) {
-    node.el.replaceChildren(h("p", { class: "hitl-error", role: "alert", text: `Could not be drawn: ${explain(error)}` }));
+    node.el.replaceChildren(
+      h("p", { class: "hitl-error", role: "alert", text: `Could not be drawn: ${explain(error)}` }),
+    );
   }
 }
 
@@ -74,35 +80,4 @@ function missingCard(name) {
     throw new Error(`there is no card called \`${name}\` in this version of hitl_nb.`);
   };
   return { seed: () => ({}), answer: draw, draw };
-}
-
-function drawMessage(item) {
-  const speaker = h("span", { class: "hitl-speaker" });
-  const text = h("span", { dir: "auto" });
-  const caret = h("span", { class: "hitl-caret", "aria-hidden": "true" });
-  const el = h("div", { class: "hitl-message" }, speaker, h("p", { class: "hitl-text" }, text, caret));
-  const update = () => {
-    const { role, text: said, streaming } = item();
-    el.dataset.role = role;
-    el.hidden = !said && !streaming;
-    write(speaker, RUN_SPEAKERS[role] ?? role);
-    write(text, said);
-    caret.hidden = !streaming;
-  };
-  return { el, update };
-}
-
-function drawNote(item) {
-  const sign = h("span", { class: "hitl-sign", "aria-hidden": "true" });
-  const text = h("span", { class: "hitl-text", dir: "auto" });
-  const el = h("div", { class: "hitl-note" }, sign, text);
-  const update = () => {
-    const { type, level, text: said } = item();
-    const known = type === "note";
-    el.dataset.level = known ? level : "warning";
-    el.setAttribute("role", level === "error" ? "alert" : "note");
-    write(sign, RUN_SIGNS[el.dataset.level] ?? "i");
-    write(text, known ? said : `There is no way to show \`${type}\` in this version of hitl_nb.`);
-  };
-  return { el, update };
 }

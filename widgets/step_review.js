@@ -25,14 +25,24 @@ export const stepReview = {
     const all = (on) => change(choice.map(() => on));
     const list = h("ol", { class: "hitl-steps", role: "list" });
     const count = h("span", { class: "hitl-count" });
-    const tools = h("div", { class: "hitl-tools" }, count, stepButton("Select all", () => all(true)));
+    const tools = h(
+      "div",
+      { class: "hitl-tools" },
+      count,
+      stepButton("Select all", () => all(true)),
+    );
     tools.append(stepButton("Select none", () => all(false)));
     body.append(tools, list);
     return ({ steps }, draft) => {
       choice = stepChoice(draft, steps);
       tools.hidden = steps.length < 2;
       write(count, `${steps.length} steps`);
-      fillRows(list, steps, (index) => stepRow(() => toggle(index)), (row, step, at) => fillStep(row, step, choice[at]));
+      fillRows(
+        list,
+        steps,
+        (index) => stepRow(() => toggle(index)),
+        (row, step, at) => fillStep(row, step, choice[at]),
+      );
     };
   },
 };

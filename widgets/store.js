@@ -21,6 +21,7 @@ export class RunStore {
   items = new Map();
   /** @type {"open" | "quiet" | "closed"} closed = the comm is gone; quiet = no answer for a while, perhaps only busy */
   link = "open";
+  heard = false; // has the kernel ever said anything?
   #have = 0;
   #live = true;
   #asked = false;
@@ -82,12 +83,13 @@ export class RunStore {
   #receive(message) {
     const { op, seq, live } = message;
     this.#misses = 0;
+    this.heard = true;
     this.#relink("open");
     if (op === "answered") this.#settle(message);
     if (op === "snapshot") this.items = new Map();
     if (op === "snapshot" || (op === "patch" && seq === this.#have + 1)) this.#apply(message);
     if (seq > this.#have) return this.#asked || this.#ask(); // a gap; an outstanding poll already brings the rest
-    if (seq === this.#have) this.#live = live; // only in step: "over" from beyond a gap would end the polls that close it
+    if (seq === this.#have) this.#live = live; // in step only: "over" from beyond a gap would end the polls
     const answer = op === "snapshot" || op === "same";
     if (answer) this.#asked = false;
     if (answer || !this.#timer) this.#later(POLL_MS);
@@ -98,7 +100,6 @@ export class RunStore {
     for (const item of items) {
       this.items.set(item.key, item);
       if (isDecided(item)) this.#forget(item.key);
-      else if (this.#held.get(item.key)?.phase === "late") this.held(item.key).phase = "";
     }
     this.#notify(op === "patch" ? items.map((item) => item.key) : undefined);
   }
@@ -108,7 +109,6 @@ export class RunStore {
     // A rejected answer that is not ours was given in another tab: its person is told there.
     if (key === undefined || !(accepted || this.#outbox.has(key))) return;
     this.#outbox.delete(key);
-    if (isDecided(this.items.get(key))) return;
     if (accepted) this.hold(key, { phase: "accepted", error: "" });
     else if (error) this.hold(key, { phase: "", error });
     else this.hold(key, { phase: "late" }); // what became of the call is in its item
@@ -122,10 +122,6 @@ export class RunStore {
   #relink(link) {
     if (this.link === link) return;
     this.link = link;
-    if (link === "closed") {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-    }
     this.#notify();
   }
 

@@ -51,8 +51,9 @@ class CallReader:
 
     def __init__(self, theirs: dict[str, str], before: Sequence[Message]) -> None:
         self._theirs = theirs
-        self._before = {message.id: message for message in before}
-        self._used = {theirs.get(call.id, call.id) for call in tool_calls(before)}
+        self._before = before
+        self._known = {call.id for call in tool_calls(before)}
+        self._used = {theirs.get(call_id, call_id) for call_id in self._known}
         self._ours: dict[str, str] = {}
         """The server's id → ours, for the calls of this run."""
         self._streamed: dict[str, StreamedMessage] = {}
@@ -95,16 +96,16 @@ class CallReader:
             self._theirs[ours] = theirs
 
     def _snapshot(self, messages: Sequence[Message]) -> list[Message]:
-        known = [self._as_before(message) for message in messages]
-        result = settled(known, list(self._before.values()), self._streamed.values())
-        for theirs, ours in zip(known, result, strict=True):
+        result = settled(messages, self._before, self._streamed.values(), self._theirs)
+        for theirs, ours in zip(messages, result, strict=True):
             if isinstance(theirs, AssistantMessage) and isinstance(ours, AssistantMessage):
                 self._learn(theirs, ours)
         return result
 
     def _learn(self, theirs: AssistantMessage, ours: AssistantMessage) -> None:
         """Keep what was only now given an id: the next snapshot shows the same message again."""
-        if theirs.id in self._before or ours.id in self._streamed:
+        calls = [call for call in ours.tool_calls or () if call.id not in self._known]
+        if not calls or ours.id in self._streamed:
             return
         message = StreamedMessage(id=ours.id, text=ours.content or "")
         for call, settled_call in zip(theirs.tool_calls or (), ours.tool_calls or (), strict=True):
@@ -112,15 +113,6 @@ class CallReader:
             message.calls.append(told)
             self._remember(settled_call.id, call.id)
         self._streamed[ours.id] = message
-
-    def _as_before(self, message: Message) -> Message:
-        before: Any = self._before.get(message.id)
-        if isinstance(message, ToolMessage) and isinstance(before, ToolMessage):
-            return message.model_copy(update={"tool_call_id": before.tool_call_id})
-        if isinstance(message, AssistantMessage) and isinstance(before, AssistantMessage):
-            ours = {self._theirs.get(call.id, call.id): call.id for call in before.tool_calls or ()}
-            return _with_ids(message, ours)
-        return message
 
     def _outcome(self, outcome: Any) -> Any:
         if outcome.type == "success" and outcome.pending_tool_call_ids:

@@ -126,6 +126,9 @@ class RunView:
 
     def _on_drawn(self) -> None:
         self.drawn.set()
+        if len(self._lists) > 1:
+            # Which widgets are mounted is said once, in a message that can get lost: said again at each poll.
+            self._box.send_state("children")
 
     def _on_answer(self, message: dict[str, Any]) -> None:
         call = self._observed.get(str(message.get("call_id")))

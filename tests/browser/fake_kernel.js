@@ -53,7 +53,12 @@ class FakeKernel {
     const accepted = !error && !item.record;
     if (accepted) {
       this.answers.push({ op, call_id, ...given });
-      const record = { outcome: op === "respond" ? "answered" : "declined", headline: op, rows: [], footer: "by a test" };
+      const record = {
+        outcome: op === "respond" ? "answered" : "declined",
+        headline: op,
+        rows: [],
+        footer: "by a test",
+      };
       this.put({ key: item.key, status: "complete", record });
     }
     this.#tell({ op: "answered", call_id, accepted, error });

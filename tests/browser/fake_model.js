@@ -14,7 +14,8 @@ class FakeModel {
       send: (content) => this.#send(structuredClone(content)),
       on: (name, handler) => this.#handlers.add({ name, handler }),
       off: (name, handler) => {
-        for (const known of this.#handlers) if (known.name === name && known.handler === handler) this.#handlers.delete(known);
+        for (const known of this.#handlers)
+          if (known.name === name && known.handler === handler) this.#handlers.delete(known);
       },
     };
   }

@@ -39,11 +39,13 @@ const acts = {
   decline: ({ el }) => pressButton(el, "Decline"),
   confirm: ({ el }) => el.querySelector(".hitl-primary").click(),
   busy: ({ kernel }) => (kernel.busy = true),
-  refuse: ({ kernel, items }) => (kernel.refuse[items[0].id] = "2 of the 3 steps need the third: tick “Wipe the old flight computer”, too."),
+  refuse: ({ kernel, items }) =>
+    (kernel.refuse[items[0].id] = "2 of the 3 steps need the third: tick “Wipe the old flight computer”, too."),
   disconnect: ({ model }) => model.disconnect(),
 };
 
-const pressButton = (el, text) => [...el.querySelectorAll("button")].find((button) => button.textContent === text).click();
+const pressButton = (el, text) =>
+  [...el.querySelectorAll("button")].find((button) => button.textContent === text).click();
 
 /** Show one state of states.py in an empty page. */
 async function show(name, theme) {
@@ -69,14 +71,18 @@ async function showIndex() {
     const line = document.createElement("p");
     for (const name of names) {
       const text = `${name} (${theme})`;
-      line.append(Object.assign(document.createElement("a"), { textContent: text, href: `?state=${name}&theme=${theme}` }), " ");
+      line.append(
+        Object.assign(document.createElement("a"), { textContent: text, href: `?state=${name}&theme=${theme}` }),
+        " ",
+      );
     }
     document.body.append(line);
   }
 }
 
 const asked = new URLSearchParams(location.search);
-if (asked.has("state")) addEventListener("DOMContentLoaded", () => show(asked.get("state"), asked.get("theme") ?? "light"));
+if (asked.has("state"))
+  addEventListener("DOMContentLoaded", () => show(asked.get("state"), asked.get("theme") ?? "light"));
 else if (asked.has("index")) addEventListener("DOMContentLoaded", showIndex);
 
 /** The contrast ratio (WCAG 2.2) of every visible text of enabled elements below `root`. @returns {[string, number][]} */

@@ -199,6 +199,19 @@ async def test_a_silent_kernel_is_named_and_the_card_stays_open(cards):
     await expect(cards.status).to_have_text("Waiting for you")
 
 
+async def test_a_kernel_that_never_said_a_word_does_not_leave_the_cell_empty(cards):
+    await cards.unmount()
+    await cards.mount(kernel={"lost": list(range(100))})
+    await expect(cards.text("No word from the kernel yet")).to_be_hidden()
+    await cards.wait(20_000)
+    await expect(cards.status).to_contain_text("No word from the kernel yet")
+    await cards.run("run.kernel.lost = []")
+    await cards.put(message("m1", "Hello"))
+    await cards.wait(LONG_ENOUGH)
+    await expect(cards.text("Hello")).to_be_visible()
+    await expect(cards.text("No word from the kernel yet")).to_be_hidden()
+
+
 async def test_a_lost_kernel_shuts_the_card(cards):
     await cards.put(review(), message("m1", "Hello"))
     await cards.run("run.model.disconnect()")

@@ -35,6 +35,16 @@ async def test_a_choice_survives_the_view_it_was_made_in(cards):
     await expect(cards.button("Confirm 2 of 3")).to_be_enabled()
 
 
+async def test_a_reason_survives_the_view_it_was_written_in(cards):
+    await cards.put(review())
+    await cards.button("Decline").click()
+    await cards.page.keyboard.type("too dangerous")
+    await cards.run("run.ends.views[0].abort(), document.getElementById('el').replaceChildren()")
+    await cards.run("run.addView('el2')")
+    await cards.button("Decline").click()
+    await expect(cards.page.get_by_label("Reason (optional)")).to_have_value("too dangerous")
+
+
 async def test_a_closed_view_is_no_longer_drawn(cards):
     await cards.put(message("m1", "Before"))
     await cards.run("run.ends.views[0].abort()")

@@ -24,13 +24,14 @@ README = FOLDER / "images" / "quickstart.png"
 
 @asynccontextmanager
 async def pending_question(lab: Lab, width: int) -> AsyncIterator[Notebook]:
-    """The quickstart as far as its question, with one step unticked and the focus on the box."""
+    """The quickstart as far as its question, with one step unticked."""
     notebook = await lab.open(quickstart(), width=width)
     try:
         await notebook.run_all()
         box = notebook.card("Generate task steps").get_by_role("checkbox").last
         await expect(box).to_be_enabled(timeout=90_000)
         await box.uncheck()
+        await notebook.page.mouse.move(0, 0)
         yield notebook
     finally:
         await notebook.close()

@@ -2,6 +2,8 @@
 
 from playwright.async_api import expect
 
+from tests.lab.cells import ASK
+
 SETUP = """\
 import ipywidgets
 
@@ -24,15 +26,18 @@ def order(meal: str, dishes: list[str]) -> str:
 
 lunch = calls("order", meal="lunch", dishes=["bread", "soup"])
 dinner = calls("order", meal="dinner", dishes=["stew", "pie"])
-agent = ScriptedAgent([[lunch, dinner], says("Bon appétit!")])
-session = Session(agent, tools=[order])
 """
-ASK = "reply = await session.run('I am hungry')\nreply"
 RESULTS = "print(agent.results(1), [call.answered_by for call in reply.decisions])"
 
 
+def setup_with_own_widget(turns: str) -> str:
+    """The setup cell for an agent with these turns (Python source)."""
+    return f"{SETUP}agent = ScriptedAgent({turns})\nsession = Session(agent, tools=[order])\n"
+
+
 async def test_two_questions_at_once_are_answered_in_reverse_and_each_gets_its_own_answer(open_notebook):
-    notebook = await open_notebook({"setup": SETUP, "ask": ASK, "results": RESULTS})
+    turns = "[[lunch, dinner], says('Bon appétit!')]"
+    notebook = await open_notebook({"setup": setup_with_own_widget(turns), "ask": ASK, "results": RESULTS})
     await notebook.run("setup")
     await notebook.run("ask")
     page = notebook.page

@@ -104,7 +104,7 @@ async def test_headers_are_sent_and_never_shown():
 
 
 async def test_a_client_of_your_own_stays_open():
-    async with httpx.AsyncClient() as client, SseServer(replies(*says("1")), replies(*says("2"))) as server:
+    async with httpx.AsyncClient() as client, SseServer(replies(*says("1", "m1")), replies(*says("2", "m2"))) as server:
         session = Session(HttpAgent(server.url, client=client))
         await session.run("one")
         assert (await session.run("two")).text == "2"
@@ -453,9 +453,7 @@ def test_an_address_is_an_agent():
     assert repr(agent_of("http://localhost:8000/agent")) == "HttpAgent(http://localhost:8000/agent)"
 
 
-@pytest.mark.parametrize(
-    "address", ["my_agent", "localhost:8000/agent", "ftp://localhost/agent", "http://", "http://a b"]
-)
+@pytest.mark.parametrize("address", ["my_agent", "localhost:8000/agent", "ftp://localhost/agent", "http://"])
 def test_what_is_no_address_is_refused_with_the_line_to_write(address):
     with pytest.raises(AgentDefinitionError, match=r'Write `HttpAgent\("http://localhost:8000/agent"\)`'):
         agent_of(address)
