@@ -4,11 +4,22 @@ An agent pauses, a card appears in the cell, a person decides, and the run goes 
 """
 
 from hitl_nb._calls import Call, pending
-from hitl_nb._tools import frontend_tool, human_in_the_loop
+from hitl_nb._tools import frontend_tool, human_in_the_loop, on_interrupt
 from hitl_nb.agents.flow import keep_offline
+from hitl_nb.gates import gate
 from hitl_nb.interrupts import approve, interrupt
 from hitl_nb.session import Session
 
-__all__ = ["Call", "Session", "approve", "frontend_tool", "human_in_the_loop", "interrupt", "pending"]
+__all__ = [
+    "Call",
+    "Session",
+    "approve",
+    "frontend_tool",
+    "gate",
+    "human_in_the_loop",
+    "interrupt",
+    "on_interrupt",
+    "pending",
+]
 
 keep_offline()

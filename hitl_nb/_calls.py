@@ -95,6 +95,7 @@ class Call(HasTraits):
         answered_by, via: Who answered, and by which path (``card``, ``script``, ``policy``, …).
         asked_at, answered_at: Aware UTC datetimes, or None.
         proposal: What a plain Confirm answers with; None means the arguments themselves.
+        delivered: What the model is given instead of `result`: the return value of a gated function; else None.
         error: Why the last attempt to answer was refused; the call is then still open.
     """
 
@@ -134,6 +135,7 @@ class Call(HasTraits):
         self.thread_id = thread_id
         self.run_id = run_id
         self.proposal: Any = None
+        self.delivered: str | None = None
         self.late: list[Any] = []
         self._lock = threading.Lock()
         self._decision: Decision | None = None

@@ -5,10 +5,11 @@ nothing becomes the empty string, all else is compact JSON with non-ASCII kept a
 The typed value itself stays in the kernel, in ``Call.answer``.
 """
 
+import hashlib
 import json
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from hitl_nb.errors import InvalidValue
 
@@ -47,6 +48,14 @@ def encode(value: Any) -> str:
             f"The answer, a `{type(value).__name__}`, cannot be sent to the model: {error}. "
             "Answer with plain data or a pydantic model instead, e.g. `call.respond(df.to_dict('records'))`."
         ) from error
+
+
+def fingerprint(value: Any) -> str:
+    """Give the SHA-256 (hex) of a value's canonical JSON: equal for equal arguments, whatever their key order."""
+    plain = to_jsonable_python(value, inf_nan_mode="strings", by_alias=True, serialize_unknown=True)
+    return hashlib.sha256(
+        json.dumps(plain, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def encode_refusal(status: str, reason: str | None) -> str:

@@ -95,7 +95,7 @@ class _Interrupt:
                 cell blocks it).
             Exception: All that ``await interrupt(...)`` raises.
         """
-        loop = _home_loop()
+        loop = home_loop()
         if _is_here(loop):
             raise UsageError(
                 "`interrupt.sync` would block the loop that has to bring the answer. "
@@ -173,7 +173,8 @@ def _shown(payload: Any) -> Any:
     return payload if isinstance(payload, dict) or hasattr(type(payload), "model_fields") else {"value": payload}
 
 
-def _home_loop() -> asyncio.AbstractEventLoop:
+def home_loop() -> asyncio.AbstractEventLoop:
+    """Give the loop that has to stay free for an answer to arrive: the run's, else the kernel's."""
     current = current_asking()
     if current is not None:
         return current.loop

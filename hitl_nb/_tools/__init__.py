@@ -1,7 +1,20 @@
 """Tools of a session: what the model is told of them, and who gives their result – a person, or code of yours."""
 
 from hitl_nb._tools._define import frontend_tool, human_in_the_loop
-from hitl_nb._tools._kinds import FrontendTool, HumanTool, SessionTool
+from hitl_nb._tools._gate import GateTool
+from hitl_nb._tools._kinds import FrontendTool, HumanTool, SessionTool, keywords_of
+from hitl_nb._tools._on_interrupt import InterruptHandler, on_interrupt
 from hitl_nb._tools._toolbox import ToolBox
 
-__all__ = ["FrontendTool", "HumanTool", "SessionTool", "ToolBox", "frontend_tool", "human_in_the_loop"]
+__all__ = [
+    "FrontendTool",
+    "GateTool",
+    "HumanTool",
+    "InterruptHandler",
+    "SessionTool",
+    "ToolBox",
+    "frontend_tool",
+    "human_in_the_loop",
+    "keywords_of",
+    "on_interrupt",
+]

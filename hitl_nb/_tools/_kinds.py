@@ -93,8 +93,7 @@ class FrontendTool(SessionTool):
         Raises:
             Exception: Whatever the function raised.
         """
-        keywords = args if isinstance(args, dict) else {name: getattr(args, name) for name in type(args).model_fields}
-        value = self.function(**keywords)
+        value = self.function(**keywords_of(args))
         return await value if inspect.isawaitable(value) else value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -103,6 +102,11 @@ class FrontendTool(SessionTool):
 
     def __repr__(self) -> str:
         return f"<frontend_tool {self.name}>"
+
+
+def keywords_of(args: Any) -> dict[str, Any]:
+    """Give validated arguments as keywords: a dict as it is, a model by its fields, not dumped."""
+    return args if isinstance(args, dict) else {name: getattr(args, name) for name in type(args).model_fields}
 
 
 def _one_object(arguments: str) -> dict[str, Any]:

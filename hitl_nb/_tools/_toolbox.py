@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ag_ui.core import Tool
+from ag_ui.core import Interrupt, Tool
 
 from hitl_nb._tools._kinds import SessionTool
+from hitl_nb._tools._on_interrupt import InterruptHandler
 from hitl_nb.errors import ToolDefinitionError
 
 
@@ -20,10 +21,14 @@ class ToolBox:
         ToolDefinitionError: Something that is not a tool, or one name for two tools.
     """
 
-    def __init__(self, tools: Iterable[SessionTool], agent_id: str | None = None) -> None:
+    def __init__(self, tools: Iterable[SessionTool | InterruptHandler], agent_id: str | None = None) -> None:
         self._tools: dict[str, SessionTool] = {}
+        self._handlers: list[InterruptHandler] = []
         for tool in tools:
-            self._add(tool, agent_id)
+            if isinstance(tool, InterruptHandler):
+                self._handlers.append(tool)
+            else:
+                self._add(tool, agent_id)
 
     def _add(self, tool: Any, agent_id: str | None) -> None:
         if not isinstance(tool, SessionTool):
@@ -44,6 +49,10 @@ class ToolBox:
     def get(self, name: str) -> SessionTool | None:
         """Give the tool for a call by this name: its own, else the wildcard's, else None."""
         return self._tools.get(name) or self._tools.get("*")
+
+    def handler_of(self, interrupt: Interrupt) -> InterruptHandler | None:
+        """Give the first `on_interrupt` that is about this interrupt, or None."""
+        return next((handler for handler in self._handlers if handler.takes(interrupt)), None)
 
     @property
     def names(self) -> list[str]:

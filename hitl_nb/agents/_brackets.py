@@ -47,3 +47,10 @@ class Brackets:
                     self.closed_at = match.end()
                     return
         self._seen = len(self.text)
+
+
+def unclosed(text: str) -> bool:
+    """Whether the text opens something that it does not close: the rest of it is missing, or somewhere else."""
+    brackets = Brackets()
+    brackets.feed(text)
+    return bool(text.strip()) and brackets.closed_at is None

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from ag_ui.core import Event, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 
 from hitl_nb.agents._brackets import Brackets
-from hitl_nb.agents._identity import UNNAMED_TOOL, fresh_call_id
+from hitl_nb.agents._identity import MIXED_UP, UNNAMED_TOOL, fresh_call_id
 
-_MIXED_UP = " <fragments of this call and of another one cannot be told apart>"
 _CUT_OFF = " <cut off at the token limit, before the arguments>"
 
 
@@ -115,7 +114,7 @@ class CallAssembler:
 
     def _final_text(self, call: _Call) -> str:
         text = call.head if _only_repeats(call.head, call.extra) else call.brackets.text
-        return text + _MIXED_UP if call.mixed_up else text
+        return text + MIXED_UP if call.mixed_up else text
 
     def _show(self, call: _Call, text: str) -> Iterator[Event]:
         if not call.started:

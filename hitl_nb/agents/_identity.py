@@ -1,4 +1,4 @@
-"""Ids and names for calls whose provider gives none, or gives one twice.
+"""Ids, names and a mark for calls whose provider gives none, gives one twice, or mixes them up.
 
 An answer finds its call by the id alone. Gemini streams `""` for every call, Ollama counts from 0 in every reply
 (facts/crewai.md §9.19): with such an id an answer could land on another question, so it gets a fresh one.
@@ -9,6 +9,9 @@ import uuid
 UNNAMED_TOOL = "call_without_a_name"
 """Stands for the name that a provider never sent. No tool is called so, and the model is told that; an empty name
 in the history would be refused by every provider from then on."""
+
+MIXED_UP = " <fragments of this call and of another one cannot be told apart>"
+"""Behind the arguments of such a call: what is not JSON asks nobody, and the model reads why."""
 
 
 def fresh_call_id() -> str:

@@ -6,13 +6,14 @@ so each call gets one of its own here, and results follow their call.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 from ag_ui.core import AssistantMessage, Message, ToolCall, ToolMessage
 
-from hitl_nb.agents._identity import UNNAMED_TOOL, fresh_call_id
+from hitl_nb.agents._brackets import unclosed
+from hitl_nb.agents._identity import MIXED_UP, UNNAMED_TOOL, fresh_call_id
 from hitl_nb.agents._outgoing import presentable
 from hitl_nb.agents._translate import StreamedCall, StreamedMessage
 
@@ -31,8 +32,18 @@ def settled(
         streamed: What was streamed in between.
         theirs: Ids of calls in `before` → the agent's ids for them, where they differ.
     """
+    messages = [without_repetitions(message) for message in messages]
     settling = _Settling(messages, before, streamed, theirs or {})
     return [settling.settle(message, messages[position + 1 :]) for position, message in enumerate(messages)]
+
+
+def without_repetitions(message: Message) -> Message:
+    """Leave out a call that was sent twice: the same id with the same arguments is one question."""
+    kept: list[ToolCall] = []
+    for call in _calls(message):
+        if not call.id or call not in kept:
+            kept.append(call)
+    return message if len(kept) == len(_calls(message)) else _with(message, message.id, kept)
 
 
 class _Settling:
@@ -70,7 +81,7 @@ class _Settling:
             return _with(message, old.id, [self._known(call, known) for call in _calls(message)])
         twin = self._twin(message) if isinstance(message, AssistantMessage) else None
         told = list(twin.calls) if twin else []
-        calls = [self._new(call, told) for call in _without_repetitions(_calls(message))]
+        calls = [self._new(call, told) for call in _with_doubts(_calls(message), twin)]
         return _with(message, twin.id if twin else message.id, calls)
 
     # -- what came in with the run ------------------------------------------------------------------------
@@ -154,13 +165,17 @@ def _calls(message: Message) -> Sequence[ToolCall]:
     return (message.tool_calls or ()) if isinstance(message, AssistantMessage) else ()
 
 
-def _without_repetitions(calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """Leave out what was sent twice: the same id with the same arguments is one question."""
-    kept: list[ToolCall] = []
+def _with_doubts(calls: Sequence[ToolCall], twin: StreamedMessage | None) -> Iterator[ToolCall]:
+    """Mark the calls that may have got the rest of a torn one, as with Ollama's index 0 (facts/crewai.md §9.18)."""
+    torn = twin is not None and twin.interleaved and any(unclosed(call.function.arguments) for call in calls)
     for call in calls:
-        if not call.id or call not in kept:
-            kept.append(call)
-    return kept
+        arguments = call.function.arguments
+        yield _with_arguments(call, arguments + MIXED_UP) if torn else call
+        torn = torn or unclosed(arguments)
+
+
+def _with_arguments(call: ToolCall, arguments: str) -> ToolCall:
+    return call.model_copy(update={"function": call.function.model_copy(update={"arguments": arguments})})
 
 
 def _with(message: Message, message_id: str, calls: list[ToolCall]) -> Message:

@@ -25,6 +25,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from hitl_nb.agents._brackets import unclosed
 from hitl_nb.agents._identity import fresh_call_id, fresh_message_id
 
 
@@ -41,11 +42,11 @@ class StreamedCall:
     name: str = ""
     """The first name that was told."""
 
-    waiting: str = ""
-    """Arguments that came before the name."""
+    text: str = ""
+    """Its arguments so far."""
 
-    started: bool = False
-    """Whether it was announced."""
+    told: int | None = None
+    """How much of them was told; None until the call is announced."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -60,6 +61,9 @@ class StreamedMessage:
 
     calls: list[StreamedCall] = field(default_factory=list)
     """Its tool calls, in order."""
+
+    interleaved: bool = False
+    """Whether a call began before another was complete."""
 
     def call(self, provider_id: str) -> StreamedCall | None:
         """Find a tool call."""
@@ -121,7 +125,7 @@ class Translator:
 
     def announce(self, message_id: str, call: ToolCall) -> Iterator[Event]:
         """Tell of a whole call that was not streamed, or under an id that could not be trusted."""
-        if any(told.id == call.id and told.started for it in self.streamed for told in it.calls):
+        if any(told.id == call.id and told.told is not None for it in self.streamed for told in it.calls):
             return
         yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.function.name, parent_message_id=message_id)
         if call.function.arguments:
@@ -149,23 +153,23 @@ class Translator:
     def _call_chunk(self, message: StreamedMessage, event: Any) -> Iterator[Event]:
         call = self._call(message, event.tool_call_id)
         call.name = call.name or event.tool_call_name or ""
-        call.waiting += event.delta or ""
+        call.text += event.delta or ""
         # Without an id, two calls of one message cannot be told apart here; without a name, nobody knows yet
         # whether there is a card for it.
         if not event.tool_call_id or not call.name:
             return
-        if not call.started:
-            call.started = True
+        if call.told is None:
+            call.told = 0
             self._open_calls.append(call.id)
             yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name, parent_message_id=message.id)
-        if call.waiting:
-            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.waiting)
-            call.waiting = ""
+        if len(call.text) > call.told:
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.text[call.told :])
+            call.told = len(call.text)
 
     def _result(self, event: Any) -> Iterator[Event]:
         found = (it.call(event.tool_call_id) for it in reversed(self.streamed))
         call = next((call for call in found if call is not None), None)
-        if call is not None and not call.started:
+        if call is not None and call.told is None:
             return  # its call has not been told of; the final messages have both
         call_id = call.id if call is not None else event.tool_call_id
         yield ToolCallResultEvent(message_id=event.message_id, tool_call_id=call_id, content=event.content)
@@ -176,5 +180,6 @@ class Translator:
             call_id = provider_id if provider_id and provider_id not in self._used else fresh_call_id()
             self._used.add(call_id)
             call = StreamedCall(id=call_id, provider_id=provider_id)
+            message.interleaved = message.interleaved or any(unclosed(it.text) for it in message.calls)
             message.calls.append(call)
         return call

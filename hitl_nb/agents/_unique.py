@@ -26,7 +26,7 @@ from ag_ui.core import (
 
 from hitl_nb._history import tool_calls
 from hitl_nb.agents._identity import fresh_call_id, fresh_message_id
-from hitl_nb.agents._settle import settled
+from hitl_nb.agents._settle import settled, without_repetitions
 from hitl_nb.agents._translate import StreamedCall, StreamedMessage
 
 
@@ -96,6 +96,7 @@ class CallReader:
             self._theirs[ours] = theirs
 
     def _snapshot(self, messages: Sequence[Message]) -> list[Message]:
+        messages = [without_repetitions(message) for message in messages]
         result = settled(messages, self._before, self._streamed.values(), self._theirs)
         for theirs, ours in zip(messages, result, strict=True):
             if isinstance(theirs, AssistantMessage) and isinstance(ours, AssistantMessage):

@@ -133,6 +133,8 @@ class RunView:
     def _on_answer(self, message: dict[str, Any]) -> None:
         call = self._observed.get(str(message.get("call_id")))
         if call is None:
+            # The browser repeats an answer until it hears what became of it.
+            self._lists[0].acknowledge(str(message.get("call_id")), accepted=False, error=None)
             return
         accepted, error = False, None
         try:

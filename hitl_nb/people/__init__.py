@@ -9,19 +9,28 @@ small as this::
 """
 
 from hitl_nb.people._asking import Asking, asking, current_asking
+from hitl_nb.people._compose import AllOf, Escalate, Remember
 from hitl_nb.people._notebook import NotebookPerson
 from hitl_nb.people._person import Person, nobody_answered, people_of
+from hitl_nb.people._policy import Policy, Rule, allow, deny
 from hitl_nb.people._script import ScriptedPerson
 from hitl_nb.people._show import delivering, showing
 
 __all__ = [
+    "AllOf",
     "Asking",
+    "Escalate",
     "NotebookPerson",
     "Person",
+    "Policy",
+    "Remember",
+    "Rule",
     "ScriptedPerson",
+    "allow",
     "asking",
     "current_asking",
     "delivering",
+    "deny",
     "nobody_answered",
     "people_of",
     "showing",

@@ -14,7 +14,7 @@ from ag_ui.core import ToolCall, ToolMessage
 
 from hitl_nb._calls import Call, Decision
 from hitl_nb._encoding import encode
-from hitl_nb._tools import FrontendTool, HumanTool, ToolBox
+from hitl_nb._tools import FrontendTool, GateTool, HumanTool, ToolBox
 from hitl_nb.errors import InvalidValue, NoHumanError
 from hitl_nb.people import Person, nobody_answered
 from hitl_nb.session._checkpoints import Checkpoint
@@ -99,7 +99,9 @@ class Asker:
         if isinstance(question.source, Checkpoint):
             checkpoint = question.source
             call._open(checkpoint.args)
-            return lambda _: self._ask(call, checkpoint.expires_at)
+            handler = self._tools.handler_of(checkpoint.interrupt)
+            first = [handler.handler] if handler and handler.handler else []
+            return lambda _: self._ask(call, checkpoint.expires_at, first)
         tool = self._tools.get(question.source.function.name)
         if tool is None or not tool.available:
             return self._wrong(call, "tool_not_found", self._no_such(question.source.function.name))
@@ -113,12 +115,16 @@ class Asker:
                 return self._wrong(call, "tool_handler_failed", "not executed: this call is from an earlier run")
             return lambda before: self._execute(tool, call, args, before)
         assert isinstance(tool, HumanTool)
+        if isinstance(tool, GateTool) and question.replayed:
+            return self._wrong(call, "tool_handler_failed", "not executed: this call is from an earlier run")
         reason = self._refuse(call, question.source.function.arguments)
         if reason is not None:
             call._open(args)
             call._refuse("declined", reason, by="hitl_nb", via="session")
             return _nothing
         call._open(args)
+        if isinstance(tool, GateTool):
+            return lambda before: self._pass_gate(tool, call, before)
         return lambda _: self._ask(call, None)
 
     def _no_such(self, name: str) -> str:
@@ -130,19 +136,20 @@ class Asker:
         self._on_error(code, message)
         return _nothing
 
-    async def _ask(self, call: Call, expires_at: datetime | None) -> None:
+    async def _ask(self, call: Call, expires_at: datetime | None, first: Sequence[Person] = ()) -> None:
+        people = [*first, *self._people]
         if expires_at is None:
-            await self._ask_people(call)
+            await self._ask_people(call, people)
             return
         try:
             left = (expires_at - datetime.now(UTC)).total_seconds()
-            await asyncio.wait_for(self._ask_people(call), timeout=max(left, 0))
+            await asyncio.wait_for(self._ask_people(call, people), timeout=max(left, 0))
         except TimeoutError:
             # No effect on a call that was answered in the same moment: the first decision counts.
             call._refuse("expired", f"not answered before {expires_at.isoformat()}", via="timeout")
 
-    async def _ask_people(self, call: Call) -> None:
-        for person in self._people:
+    async def _ask_people(self, call: Call, people: Sequence[Person]) -> None:
+        for person in people:
             call._default_via = getattr(person, "via", "callback")
             await person(call)
             if call.decided:
@@ -164,6 +171,21 @@ class Asker:
             return
         call._decide(Decision(outcome="answered", answer=value, result=result, via="session"))
 
+    async def _pass_gate(self, tool: GateTool, call: Call, before: Sequence[Awaitable[None]]) -> None:
+        if tool.needs_person(call.args):
+            await self._ask(call, None)
+        else:
+            call.respond(call.args, by=f"gate: no approval needed by the rule of `{tool.name}`", via="policy")
+        if not call.approved:
+            return
+        if before:
+            await asyncio.gather(*(asyncio.shield(one) for one in before))
+        try:
+            call.delivered = encode(await tool.run(call.answer))
+        except Exception as error:
+            self._on_error("tool_handler_failed", str(error))
+            call.delivered = f"Error: {error}"
+
 
 async def _nothing(_before: Any) -> None:
     """Nothing is left to do: the call is decided."""
@@ -174,4 +196,5 @@ def result_of(call: Call) -> ToolMessage:
     decision = call._decision
     assert decision is not None
     error = decision.reason if decision.outcome == "invalid" else None
-    return ToolMessage(id=f"result-{call.id}", tool_call_id=call.id, content=decision.result, error=error)
+    content = decision.result if call.delivered is None else call.delivered
+    return ToolMessage(id=f"result-{call.id}", tool_call_id=call.id, content=content, error=error)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ag_ui.core import Event, RunAgentInput
 
 from hitl_nb import _history
-from hitl_nb._calls import Outcome
+from hitl_nb._calls import Call, Outcome
 from hitl_nb._tools import HumanTool
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb.session._ask import Asker, Question
@@ -81,10 +81,7 @@ class Loop:
         self._thread.state = turn.state
 
     def _questions(self, turn: Turn, *, replayed: bool = False) -> list[Question]:
-        checkpoints = [
-            Question(call=checkpoint.call(thread_id=self._session.thread_id), source=checkpoint)
-            for checkpoint in turn.checkpoints
-        ]
+        checkpoints = [Question(call=self._call_of(checkpoint), source=checkpoint) for checkpoint in turn.checkpoints]
         bound = {checkpoint.interrupt.tool_call_id for checkpoint in turn.checkpoints}
         for question in checkpoints:
             self._transcript.add(CallEntry(key=question.call.id, call=question.call))
@@ -94,6 +91,10 @@ class Loop:
             if tool_call.id not in bound and not self._thread.has_result(tool_call.id)
         ]
         return calls + checkpoints
+
+    def _call_of(self, checkpoint: Checkpoint) -> Call:
+        handler = self._session._tools.handler_of(checkpoint.interrupt)
+        return checkpoint.call(thread_id=self._session.thread_id, render=handler.render if handler else None)
 
     async def _decide(self, questions: list[Question], *, replayed: bool = False) -> bool:
         """Decide a round; gives whether the agent is to be run again."""

@@ -3,16 +3,18 @@
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
 from ag_ui.core import CustomEvent, Event, Message, ToolCallResultEvent
 
 from hitl_nb._calls import Call
-from hitl_nb._tools import SessionTool, ToolBox
+from hitl_nb._tools import InterruptHandler, SessionTool, ToolBox
+from hitl_nb._waiting import until_decided
 from hitl_nb.agents import agent_of
 from hitl_nb.errors import SessionBusyError, UsageError
 from hitl_nb.people import Person, people_of
+from hitl_nb.session._ask import result_of
 from hitl_nb.session._pending import PendingRun
 from hitl_nb.session._run import Run
 from hitl_nb.session._thread import Thread
@@ -28,7 +30,7 @@ class Session:
 
     Args:
         agent: A CrewAI Flow class (recommended) or instance, or any object whose ``run`` yields AG-UI events.
-        tools: What `human_in_the_loop` and `frontend_tool` made; their names must differ.
+        tools: What `human_in_the_loop`, `frontend_tool`, `gate` and `on_interrupt` made; their names must differ.
         people: A person or several in a row; the first that answers wins. Each is an async callable that gets the
             `Call`. Default: whoever sits at the notebook; ``HITL_NB_PEOPLE=script:answers.py`` replaces them.
         thread_id: The conversation's id; default: a fresh one.
@@ -54,7 +56,7 @@ class Session:
     def __init__(
         self,
         agent: Any,
-        tools: SessionTool | Iterable[SessionTool] = (),
+        tools: SessionTool | Iterable[SessionTool | InterruptHandler] = (),
         *,
         people: Person | Sequence[Person] | None = None,
         thread_id: str | None = None,
@@ -201,6 +203,27 @@ class Session:
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber) if subscriber in self._subscribers else None
 
+    async def requests(self) -> AsyncIterator[Call]:
+        """Iterate over the calls that need an answer, as they open; while you do, you are the first person asked.
+
+        ::
+
+            async for call in session.requests():
+                call.respond(my_own_front_end(call.name, call.args))
+        """
+        calls: asyncio.Queue[Call] = asyncio.Queue()
+
+        async def consumer(call: Call) -> None:
+            calls.put_nowait(call)
+            await until_decided(call)
+
+        self.people.insert(0, consumer)
+        try:
+            while True:
+                yield await calls.get()
+        finally:
+            self.people.remove(consumer)
+
     def _publish(self, event: Event) -> None:
         for subscriber in tuple(self._subscribers):
             try:
@@ -211,7 +234,7 @@ class Session:
     def _publish_result(self, call: Call) -> None:
         if call.kind == "tool":
             result = f"result-{call.id}"
-            self._publish(ToolCallResultEvent(message_id=result, tool_call_id=call.id, content=call.result or ""))
+            self._publish(ToolCallResultEvent(message_id=result, tool_call_id=call.id, content=result_of(call).content))
 
     def _report(self, code: str, message: str) -> None:
         self._publish(CustomEvent(name="error", value={"code": code, "message": message}))

@@ -41,7 +41,7 @@ class Cards:
         """Mount a new run; `options` are those of `mount` in page.js."""
         await self.page.evaluate("async (options) => (window.run = await mount(options), 0)", {"kernel": {}, **options})
 
-    async def unmount(self) -> int:
+    async def unmount(self) -> Json:
         """End the run as anywidget does, and count the listeners that it leaves at its model."""
         return await self.page.evaluate("unmount(run)")
 
@@ -64,7 +64,7 @@ class Cards:
         """What the browser sent so far, of one kind."""
         return [content for content in await self.run("run.model.sent") if content["op"] == op]
 
-    async def answers(self) -> list[Json]:
+    async def answers(self) -> Json:
         """What the kernel took as answers."""
         return await self.run("run.kernel.answers")
 

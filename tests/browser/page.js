@@ -108,3 +108,9 @@ function contrasts(root) {
   }
   return found;
 }
+
+/** Does `el` stand out of its run? */
+function overflows(el) {
+  const run = document.querySelector(".hitl-run").getBoundingClientRect();
+  return !el.matches(".hitl-spoken") && el.getBoundingClientRect().right > run.right + 1;
+}

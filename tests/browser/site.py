@@ -7,16 +7,14 @@ import json
 import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
-
-import jupyterlab
 
 from hitl_nb._frontend import linked, stylesheet
 from tests.browser.states import STATES
 
 HERE = Path(__file__).parent
-THEMES = Path(jupyterlab.__file__).parent / "themes" / "@jupyterlab"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 
 
@@ -36,7 +34,8 @@ def _text(path: str) -> str | None:
     if path == "states.json":
         return json.dumps(STATES)
     if path in ("light.css", "dark.css"):
-        return (THEMES / f"theme-{Path(path).stem}-extension" / "index.css").read_text(encoding="utf-8")
+        theme = files("jupyterlab") / "themes" / "@jupyterlab" / f"theme-{Path(path).stem}-extension"
+        return (theme / "index.css").read_text(encoding="utf-8")
     file = HERE / Path(path).name
     return file.read_text(encoding="utf-8") if file.is_file() else None
 

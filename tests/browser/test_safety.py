@@ -53,6 +53,17 @@ async def test_no_text_runs_or_becomes_an_element(cards, attack):
     cards.errors.clear()
 
 
+@pytest.mark.parametrize("width", [320, 1200])
+async def test_no_text_is_wider_than_the_page(cards, width):
+    await cards.page.set_viewport_size({"width": width, "height": 700})
+    await cards.put(*every_field("unbreakable" * 60))
+    cards.errors.clear()
+    wide = "[...document.querySelectorAll('#el *')].filter(overflows).map((el) => el.className)"
+    assert await cards.run(wide) == []
+    assert await cards.run("document.documentElement.scrollWidth") <= width
+    await cards.page.set_viewport_size({"width": 1280, "height": 720})
+
+
 async def test_cards_load_where_only_blobs_may(blank):
     await blank.load({"Content-Security-Policy": CSP})
     await blank.mount()

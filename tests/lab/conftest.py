@@ -1,6 +1,6 @@
 """One JupyterLab and one Chromium for all journeys; a notebook is closed when its test is over."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import Any
 
 import pytest
@@ -12,11 +12,20 @@ from tests.lab.server import Server
 TIMEOUT = 150
 """Seconds for a journey; the first one also waits for the server, and one imports crewai."""
 
+_FAILED = pytest.StashKey[bool]()
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/lab" in item.nodeid and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_FAILED] = report.failed or item.stash.get(_FAILED, False)
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +41,7 @@ Open = Callable[..., Awaitable[Notebook]]
 
 
 @pytest.fixture
-async def open_notebook(lab: Lab) -> AsyncIterator[Open]:
+async def open_notebook(lab: Lab, request: pytest.FixtureRequest) -> AsyncIterator[Open]:
     opened: list[Notebook] = []
 
     async def open_(cells: Any, **options: Any) -> Notebook:
@@ -40,6 +49,9 @@ async def open_notebook(lab: Lab) -> AsyncIterator[Open]:
         return opened[-1]
 
     yield open_
+    problems = [fault for notebook in opened for fault in notebook.faults]
+    if request.node.stash.get(_FAILED, False):
+        problems += [f"What was on the page:\n{await notebook.text()}" for notebook in opened]
     for notebook in opened:
         await notebook.close()
-        assert not notebook.faults, "\n".join(notebook.faults)
+    assert not problems, "\n\n".join(problems)

@@ -5,7 +5,8 @@
     notebook = await lab.open({"setup": SETUP, "ask": "reply = await session.run('Go')"})
     await notebook.run("setup")
     await notebook.run("ask")
-    await notebook.card("Generate task steps").get_by_role("button", name="Confirm").click()
+    card = await notebook.question("Generate task steps")
+    await card.get_by_role("button", name="Confirm").click()
     assert "Off we go." in await notebook.output("ask")
 
 Cells have names (their nbformat ids). What a person reads is looked up in the page by role and text; what a cell
@@ -18,7 +19,7 @@ from typing import Any, Literal
 
 import nbformat
 from nbformat import NotebookNode
-from playwright.async_api import Browser, Locator, Page
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.lab.server import Server
 from tests.lab.wire import Wire
@@ -140,9 +141,20 @@ class Notebook:
         """The card with this title; inside it, look up buttons and boxes by role and name."""
         return self.page.get_by_role("group", name=title, exact=True)
 
+    async def question(self, title: str) -> Locator:
+        """The card with this title, once it can be answered. (While the model writes, boxes may yet change.)"""
+        card = self.card(title)
+        confirm = card.get_by_role("button", name="Confirm")
+        await expect(confirm).to_be_enabled(timeout=PATIENCE * 1000)
+        return card
+
     def cell(self, name: str) -> Locator:
         """A cell as it is on the page."""
         return self.page.locator(f'[data-cell="{name}"]')
+
+    async def text(self) -> str:
+        """Everything that can be read in the notebook."""
+        return await self.page.locator(".jp-Notebook").inner_text()
 
     async def output(self, cell: str, *, patience: float = PATIENCE) -> str:
         """What a cell printed, displayed and raised, as text, once it is over."""

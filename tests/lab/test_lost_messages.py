@@ -13,7 +13,7 @@ async def test_whichever_single_message_is_lost_the_card_appears_and_can_be_answ
     for which in itertools.count(1):
         notebook.wire.lose(which)
         await notebook.run("ask")
-        card = notebook.card(TITLE)
+        card = await notebook.question(TITLE)
         await card.get_by_role("checkbox", name="launch").uncheck()
         await card.get_by_role("button", name="Confirm 2 of 3").click()
         assert "☐ launch" in await notebook.output("ask"), f"without message {which}: {notebook.wire.lost}"

@@ -1,0 +1,81 @@
+"""All of CrewAI's questions to people, answered by cards from here until `uninstall`."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from hitl_nb.crewai._ask import asking
+from hitl_nb.crewai._feedback import feedback
+from hitl_nb.crewai._hooks import closed_hooks
+from hitl_nb.crewai._patch import Counted
+from hitl_nb.crewai._review import reviews
+from hitl_nb.crewai._run import answering, doors
+from hitl_nb.people import people_of
+
+
+@contextmanager
+def _surfaces() -> Iterator[None]:
+    with ExitStack() as stack:
+        for surface in (doors, feedback, asking, reviews, closed_hooks):
+            stack.enter_context(surface())
+        yield
+
+
+_installed = Counted(_surfaces)
+_stack: list["Installation"] = []
+
+
+class Installation:
+    """One `install`; leaving its ``with`` block, or `uninstall`, takes it back."""
+
+    def __init__(self, people: Any) -> None:
+        self._people = answering[-1] if people is None and answering else people_of(people)
+        _installed.hold()
+        answering.append(self._people)
+        _stack.append(self)
+
+    def uninstall(self) -> None:
+        """Take it back; with the last one CrewAI is as it was. Idempotent."""
+        if self in _stack:
+            position = _stack.index(self)
+            del _stack[position], answering[position]
+            _installed.release()
+
+    def __enter__(self) -> "Installation":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.uninstall()
+
+    def __repr__(self) -> str:
+        state = "CrewAI's questions are answered by cards" if self in _stack else "uninstalled"
+        return f"<Installation: {state}>"
+
+
+def install(*, people: Any = None) -> Installation:
+    """Have every question that CrewAI asks a human answered by a card in the cell.
+
+    ``@human_feedback``, ``flow.ask()``, ``Task(human_input=True)`` and ``context.request_human_input()`` in hooks: in
+    every cell and thread, until `uninstall` or the end of the ``with`` block. Providers that the code names itself
+    keep their say. Hooks before a tool call fail closed meanwhile.
+
+    Args:
+        people: Who answers outside of a session's run (in one, its people do); default: whoever an `install` around
+            this one named, else the notebook, or the script in ``HITL_NB_PEOPLE``.
+
+    Returns:
+        The installation. They are counted: CrewAI is as it was when the last one has been taken back.
+
+    Raises:
+        MissingExtraError: CrewAI is not installed.
+        UsageError: One of `people` cannot be called.
+
+    What CrewAI does by itself without this: facts/crewai.md §4 (an unattended ``human_input=True`` approves).
+    """
+    return Installation(people)
+
+
+def uninstall() -> None:
+    """Take back the newest `install` that is left; without any it does nothing."""
+    if _stack:
+        _stack[-1].uninstall()

@@ -1,0 +1,27 @@
+"""The journal: every question, every answer, who gave it and when, on disk before anything else happens.
+
+It is append-only and chained, so that a change made afterwards shows (`Journal.verify`); it outlives the kernel, so
+that an open question is asked again and an answer that was given is not; and no secret enters it.
+"""
+
+from hitl_nb.journal._chain import Verification
+from hitl_nb.journal._decisions import OpenCall, StoredDecision
+from hitl_nb.journal._errors import JournalError
+from hitl_nb.journal._fingerprint import fingerprint
+from hitl_nb.journal._journal import Journal
+from hitl_nb.journal._open import DEFAULT, open_journal
+from hitl_nb.journal._summary import Summary
+from hitl_nb.journal._threads import ThreadRecord
+
+__all__ = [
+    "DEFAULT",
+    "Journal",
+    "JournalError",
+    "OpenCall",
+    "StoredDecision",
+    "Summary",
+    "ThreadRecord",
+    "Verification",
+    "fingerprint",
+    "open_journal",
+]

@@ -1,0 +1,70 @@
+"""Arguments and answers as JSON text, whatever they are: a record is never refused because of what it records."""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
+from hitl_nb.errors import UsageError
+from hitl_nb.journal._fingerprint import fingerprint
+
+
+def json_text(value: Any) -> str:
+    """Give `value` as compact JSON text.
+
+    Models and dataclasses are written by their aliases, a `SecretStr` as stars, bytes as base64, NaN as ``NaN``. What
+    has no JSON form is described: a DataFrame by shape, columns and fingerprint, anything else by its type.
+    """
+    try:
+        return to_json(
+            value, by_alias=True, inf_nan_mode="constants", bytes_mode="base64", fallback=_described
+        ).decode()
+    except (PydanticSerializationError, ValueError, TypeError, RecursionError):
+        return _the_hard_way(value)
+
+
+def _the_hard_way(value: Any) -> str:
+    # A lone surrogate, which UTF-8 cannot hold but JSON's escapes can; or a cycle.
+    try:
+        return json.dumps(
+            to_jsonable_python(
+                value, by_alias=True, inf_nan_mode="constants", bytes_mode="base64", fallback=_described
+            ),
+            separators=(",", ":"),
+        )
+    except (PydanticSerializationError, ValueError, TypeError, RecursionError):
+        return json.dumps({"type": _name(value)})
+
+
+def _described(value: Any) -> Any:
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return value.item()  # a numpy scalar
+    found: dict[str, Any] = {"type": _name(value)}
+    if hasattr(value, "shape"):
+        found["shape"] = [int(size) for size in value.shape]
+        if hasattr(value, "columns"):
+            found["columns"] = [str(column) for column in value.columns]
+        try:
+            found["sha256"] = fingerprint(value)
+        except UsageError:
+            pass
+    return found
+
+
+def _name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def sha256_of(text: str) -> str:
+    """Give the hash of JSON text, whatever the order of its keys; of other text, of its characters."""
+    try:
+        text = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
+    except ValueError:
+        pass
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def storable(text: str | None) -> str | None:
+    """Give words as SQLite can hold them: a lone surrogate becomes its escape."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,151 @@
+"""What a call looks like as rows: the question as it was shown, the answer as it was given, without secrets."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hitl_nb._calls import Call, Decision
+from hitl_nb._encoding import encode
+from hitl_nb._schema import Validator
+from hitl_nb.errors import InvalidValue
+from hitl_nb.journal._edits import edited_paths
+from hitl_nb.journal._hiding import MASK, NO_FACTS, TypeFacts, facts_of, facts_of_type
+from hitl_nb.journal._plain import json_text, sha256_of, storable
+from hitl_nb.journal._secrets import KnownSecrets
+from hitl_nb.journal._store import written
+
+_MASKED: Final = json.dumps(MASK)
+_APPROVALS: Final = ("answered", "edited")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowWriter:
+    """Makes the columns of events."""
+
+    secrets: KnownSecrets
+    """What must not be written; what is found here is added."""
+
+    thread: str
+    """For calls that belong to none."""
+
+    def call(self, call: Call) -> dict[str, Any]:
+        """Give the columns that every event of a call has."""
+        return {
+            "thread": storable(call.thread_id or self.thread),
+            "run": storable(call.run_id),
+            "call": storable(call.id),
+            "tool": storable(call.name),
+        }
+
+    def asked(self, call: Call, arguments: str, parameters: Validator | None) -> dict[str, Any]:
+        """Give the columns of a question.
+
+        Args:
+            call: The call, its arguments validated.
+            arguments: The model's own JSON text.
+            parameters: What checked them; default: the type of ``call.args``, if it is a model.
+        """
+        facts = _facts_of_args(call, parameters)
+        args = self._args(call, arguments, facts)
+        keep_raw = facts.hider is None and MASK not in args and sha256_of(arguments) != sha256_of(args)
+        return {
+            **self.call(call),
+            "ts": written(call.asked_at) if call.asked_at else None,
+            "kind": call.kind,
+            "message": storable(self.secrets.scrub_text(call.message)),
+            "args": args,
+            # As the model wrote them, if that is not the same; with secrets about, nobody could vouch for it.
+            "arguments": storable(self.secrets.scrub_text(arguments)) if keep_raw else None,
+            "args_sha256": sha256_of(args),
+            "schema_sha256": facts.schema_sha256,
+            "redacted": _redacted(args=args),
+        }
+
+    def _args(self, call: Call, arguments: str, facts: TypeFacts) -> str:
+        if call.args is not None and call.status != "inProgress":
+            return self._clean(call.args, facts)
+        # Never validated, so no schema can say where in it a secret stands.
+        if facts.hider is None:
+            return self.secrets.scrub_json(arguments) if _is_json(arguments) else json_text(arguments)
+        self.secrets.add_arguments(arguments)
+        return _MASKED
+
+    def answered(self, call: Call, decision: Decision, args: str) -> dict[str, Any]:
+        """Give the columns of a decision; `args` are the question's, as they are stored."""
+        facts = facts_of(call.answer_type)
+        approved = decision.outcome in _APPROVALS
+        answer = self._clean(decision.answer, facts) if approved else None
+        result = self._result(decision, answer)
+        seconds = (decision.at - call.asked_at).total_seconds() if call.asked_at else None
+        return {
+            **self.call(call),
+            "ts": written(decision.at),
+            "answer": answer,
+            "edited": _edited(call, decision, args) if approved else None,
+            "outcome": decision.outcome,
+            "by": storable(self.secrets.scrub_text(decision.by)),
+            "via": decision.via,
+            "reason": storable(self.secrets.scrub_text(decision.reason)),
+            "result": storable(result),
+            "seconds": seconds,
+            "redacted": _redacted(answer=answer, result=None if result == decision.result else MASK),
+        }
+
+    def _result(self, decision: Decision, answer: str | None) -> str | None:
+        if answer is not None and answer != json_text(decision.answer):
+            # A string travels verbatim, all else as its JSON; see `encode`.
+            return encode(json.loads(answer))
+        return self.secrets.scrub_text(decision.result)
+
+    def late(self, call: Call, value: Any, by: str | None) -> dict[str, Any]:
+        """Give the columns of an answer that came after the first."""
+        facts = facts_of(call.answer_type)
+        if facts.hider is not None and call.answer_type is not None:
+            try:
+                text = self._clean(call.answer_type.validate(value), facts)
+            except InvalidValue:
+                text = _MASKED
+        else:
+            text = self._clean(value, facts)
+        by = storable(self.secrets.scrub_text(by))
+        return {**self.call(call), "value": text, "by": by, "redacted": _redacted(value=text)}
+
+    def _clean(self, value: Any, facts: TypeFacts) -> str:
+        text = json_text(value)
+        if MASK in text:
+            self.secrets.add_typed(value)
+        if facts.hider is not None:
+            found: list[Any] = []
+            hidden = facts.hider.hide(json.loads(text), found)
+            self.secrets.add(found)
+            text = json_text(hidden)
+        return self.secrets.scrub_json(text)
+
+
+def _facts_of_args(call: Call, parameters: Validator | None) -> TypeFacts:
+    if parameters is not None:
+        return facts_of(parameters)
+    type_ = type(call.args)
+    return facts_of_type(type_) if hasattr(type_, "__pydantic_validator__") else NO_FACTS
+
+
+def _edited(call: Call, decision: Decision, args: str) -> str | None:
+    # Compared before anything is hidden (a secret that was changed is an edit); only the places are kept.
+    shown = json_text(call.args) if call.args is not None else args
+    proposal = None if call.proposal is None else json.loads(json_text(call.proposal))
+    paths = edited_paths(json.loads(shown), proposal, json.loads(json_text(decision.answer)))
+    return None if paths is None else json_text(paths)
+
+
+def _redacted(**texts: str | None) -> str | None:
+    """Which columns lost a secret, as a JSON list; None if none did."""
+    names = [name for name, text in texts.items() if text is not None and MASK in text]
+    return json.dumps(names) if names else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
