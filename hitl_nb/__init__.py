@@ -8,10 +8,12 @@ from hitl_nb._tools import frontend_tool, human_in_the_loop, on_interrupt
 from hitl_nb.agents.flow import keep_offline
 from hitl_nb.gates import gate
 from hitl_nb.interrupts import approve, interrupt
+from hitl_nb.journal import Journal
 from hitl_nb.session import Session
 
 __all__ = [
     "Call",
+    "Journal",
     "Session",
     "approve",
     "frontend_tool",

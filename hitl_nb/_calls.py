@@ -8,7 +8,7 @@ card cannot answer the next (the released web hook gets this wrong).
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -19,7 +19,15 @@ from traitlets import Enum as EnumTrait
 from traitlets import HasTraits
 from traitlets import Unicode as UnicodeTrait
 
-from hitl_nb._encoding import ABORTED, encode, encode_error, encode_refusal
+from hitl_nb._encoding import (
+    ABORTED,
+    encode,
+    encode_edited,
+    encode_error,
+    encode_instead,
+    encode_refusal,
+    fingerprint,
+)
 from hitl_nb.errors import CallNotOpenError, InvalidValue
 
 _log = logging.getLogger("hitl_nb")
@@ -60,6 +68,9 @@ class Decision:
     result: str
     """The tool message content."""
 
+    edits: tuple[dict[str, Any], ...] = ()
+    """What a person changed in the proposal; as `Call.edits`."""
+
     reason: str | None = None
     """A person's or a rule's own words."""
 
@@ -71,6 +82,23 @@ class Decision:
 
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When (aware, UTC)."""
+
+
+class Recorder(Protocol):
+    """What keeps a durable record of a call (`hitl_nb.journal.Journal`); called before anything is acted on."""
+
+    def asked(self, call: "Call", *, arguments: str, parameters: Any = None) -> None:
+        """Record the question, before it is shown."""
+
+    def answered(self, call: "Call") -> bool:
+        """Record the decision, before anybody acts on it; False if another process has decided the call."""
+        ...
+
+    def winner(self, call: "Call") -> Any:
+        """Give the decision that counts, as it was stored."""
+
+    def late(self, call: "Call", value: Any, by: str | None = None) -> None:
+        """Record an answer that changes nothing."""
 
 
 class Call(HasTraits):
@@ -90,12 +118,18 @@ class Call(HasTraits):
         outcome: None until complete; then ``answered``, ``declined``, ``cancelled``, … Only ``answered`` and
             ``edited`` are approvals.
         answer: The typed value somebody answered with, else None.
+        original: What was proposed, before any edit: ``proposal``, or the arguments themselves.
+        edits: What the person changed in it: ``{"path": "steps[0].status", "from": …, "to": …}`` each, plain JSON with
+            stars in the place of secrets; without ``from`` where something was added, without ``to`` where it was
+            taken away. Empty unless the outcome is ``edited``.
         result: The tool message content (a string), None until complete.
         reason: The words that came with a refusal, or None.
         answered_by, via: Who answered, and by which path (``card``, ``script``, ``policy``, …).
         asked_at, answered_at: Aware UTC datetimes, or None.
         proposal: What a plain Confirm answers with; None means the arguments themselves.
         delivered: What the model is given instead of `result`: the return value of a gated function; else None.
+        args_type: What has checked the arguments, or None.
+        args_sha256: The hash of the validated arguments' canonical JSON: what was shown is what is approved.
         error: Why the last attempt to answer was refused; the call is then still open.
     """
 
@@ -107,6 +141,7 @@ class Call(HasTraits):
     status = EnumTrait(["inProgress", "executing", "complete"], default_value="inProgress", read_only=True)
     outcome = AnyTrait(None, read_only=True)
     answer = AnyTrait(None, read_only=True)
+    edits = AnyTrait((), read_only=True)
     result = AnyTrait(None, read_only=True)
     reason = AnyTrait(None, read_only=True)
     answered_by = AnyTrait(None, read_only=True)
@@ -123,6 +158,7 @@ class Call(HasTraits):
         kind: Kind = "tool",
         message: str = "",
         answer_type: AnswerType | None = None,
+        args_type: AnswerType | None = None,
         render: Any = None,
         thread_id: str | None = None,
         run_id: str | None = None,
@@ -131,12 +167,16 @@ class Call(HasTraits):
         for key, value in {"id": id, "name": name, "kind": kind, "message": message}.items():
             self.set_trait(key, value)
         self.answer_type = answer_type
+        self.args_type = args_type
+        self.args_sha256: str | None = None
         self.render = render
         self.thread_id = thread_id
         self.run_id = run_id
         self.proposal: Any = None
         self.delivered: str | None = None
+        self._encode: Callable[[Any], str] = encode
         self.late: list[Any] = []
+        self._recorder: Recorder | None = None
         self._lock = threading.Lock()
         self._decision: Decision | None = None
         self._home: asyncio.AbstractEventLoop | None = None
@@ -145,11 +185,22 @@ class Call(HasTraits):
 
     # -- for the person -----------------------------------------------------------------------------------
 
-    def respond(self, value: Any, *, by: str | None = None, via: Via | None = None) -> bool:
+    def respond(
+        self,
+        value: Any,
+        *,
+        edits: Sequence[dict[str, Any]] | None = None,
+        reason: str | None = None,
+        by: str | None = None,
+        via: Via | None = None,
+    ) -> bool:
         """Answer the call: the run goes on with exactly this value. Safe from any thread; the first answer wins.
 
         Args:
             value: The answer, checked against the tool's declared answer type.
+            edits: What was changed in the proposal, in the form of the attribute `edits`. With any, the outcome is
+                ``edited``, and the model is told that and what was changed.
+            reason: The words that came with it, for the record.
             by: Who answers; shown in the record.
             via: By which path; the person that is asking is the default.
 
@@ -162,7 +213,7 @@ class Call(HasTraits):
             InvalidValue: The value does not fit the answer type or cannot be sent; the call stays open.
         """
         if self.decided:
-            return self._too_late(value)
+            return self._too_late(value, by)
         if self.status == "inProgress":
             raise CallNotOpenError(
                 f"`{self.name}` ({self.id}) cannot be answered yet: its arguments are still being written. "
@@ -170,12 +221,20 @@ class Call(HasTraits):
             )
         try:
             answer = self.answer_type.validate(value) if self.answer_type else value
-            result = encode(answer)
+            result = encode_edited(answer, edits) if edits else self._encode(answer)
         except InvalidValue as error:
             self._publish_error(str(error))
             raise
         return self._decide(
-            Decision(outcome="answered", answer=answer, result=result, by=by, via=via or self._default_via)
+            Decision(
+                outcome="edited" if edits else "answered",
+                answer=answer,
+                edits=tuple(edits or ()),
+                result=result,
+                reason=reason,
+                by=by,
+                via=via or self._default_via,
+            )
         )
 
     def decline(self, reason: str | None = None, *, by: str | None = None, via: Via | None = None) -> bool:
@@ -186,9 +245,20 @@ class Call(HasTraits):
         """
         return self._refuse("declined", reason, by, via)
 
+    def answer_instead(self, text: str, *, by: str | None = None, via: Via | None = None) -> bool:
+        """Do not approve, but tell the model something instead ("use table X"). Returns as `decline` does."""
+        return self._decide(
+            Decision(outcome="declined", result=encode_instead(text), reason=text, by=by, via=via or self._default_via)
+        )
+
     def cancel(self, reason: str | None = None, *, by: str | None = None, via: Via | None = None) -> bool:
         """Withdraw the question without an answer; never an approval. Returns as `decline` does."""
         return self._refuse("cancelled", reason, by, via)
+
+    @property
+    def original(self) -> Any:
+        """What was proposed, before any edit."""
+        return self.args if self.proposal is None else self.proposal
 
     @property
     def decided(self) -> bool:
@@ -214,14 +284,36 @@ class Call(HasTraits):
 
     # -- for the session ----------------------------------------------------------------------------------
 
+    def _check_unchanged(self) -> None:
+        """Raise if code has changed the arguments since they were shown (pydantic-ai#6968).
+
+        Raises:
+            InvalidValue: They are not what a person has seen; the call stays open.
+        """
+        if self.args_sha256 != _hash_of(self.args):
+            message = (
+                f"The arguments of `{self.name}` were changed by code after they were shown, so they cannot be "
+                "approved any more. Decline, and let them be proposed again."
+            )
+            self._publish_error(message)
+            raise InvalidValue(message)
+
     def _preview(self, args: Any) -> None:
         self._set(args=args)
 
-    def _open(self, args: Any) -> None:
+    def _open(
+        self, args: Any, *, arguments: str = "{}", parameters: Any = None, recorder: Recorder | None = None
+    ) -> None:
         """Begin ``executing``: the arguments are complete and valid, a person can answer from here on."""
         self._home = asyncio.get_running_loop()
+        self.args_sha256 = _hash_of(args)
+        self._set(args=args, asked_at=datetime.now(UTC))
+        if recorder is not None:
+            # The question is on disk before anybody sees it.
+            recorder.asked(self, arguments=arguments, parameters=parameters)
+            self._recorder = recorder
         _opened.add(self)
-        self._set(args=args, asked_at=datetime.now(UTC), status="executing")
+        self._set(status="executing")
 
     def _refuse(self, outcome: Outcome, reason: str | None, by: str | None = None, via: Via | None = None) -> bool:
         result = ABORTED if outcome == "aborted" else encode_refusal(outcome, reason)
@@ -236,20 +328,57 @@ class Call(HasTraits):
     def _decide(self, decision: Decision) -> bool:
         with self._lock:
             if self._decision is None:
-                self._decision = decision
+                counts = self._commit(decision)
                 callbacks, self._done_callbacks = self._done_callbacks, []
-                first = True
             else:
-                first = False
-        if not first:
-            return self._too_late(decision.answer)
+                callbacks, counts = None, False
+        if callbacks is None:
+            return self._too_late(decision.answer, decision.by)
         for callback in callbacks:
             callback()
         self._at_home(self._publish_decision)
-        return True
+        return counts
 
-    def _too_late(self, value: Any) -> bool:
+    def _commit(self, decision: Decision) -> bool:
+        """Make this the decision, on disk before anybody acts on it; gives whether it is the one that counts."""
+        self._decision = decision
+        try:
+            if self._recorder is None or self._recorder.answered(self):
+                return True
+            self._decision = self._decision_of(self._recorder.winner(self))
+        except Exception:
+            if decision.outcome not in ("answered", "edited"):
+                # A refusal holds all the same: nothing is executed, whether or not that can be written down.
+                _log.exception("The end of `%s` (%s) could not be recorded", self.name, self.id)
+                return True
+            # A yes that could not be recorded did not happen: the call stays open, and whoever answered is told.
+            self._decision = None
+            raise
+        self.late.append(decision.answer)
+        return False
+
+    def _decision_of(self, stored: Any) -> Decision:
+        """Give a decision that another kernel or process made, with the answer as its declared type."""
+        answer = stored.answer
+        if answer is not None and self.answer_type is not None:
+            answer = self.answer_type.validate(answer)
+        return Decision(
+            outcome=stored.outcome,
+            answer=answer,
+            result=stored.result,
+            reason=stored.reason,
+            by=stored.by,
+            via=stored.via,
+            at=stored.at,
+        )
+
+    def _too_late(self, value: Any, by: str | None = None) -> bool:
         self.late.append(value)
+        if self._recorder is not None:
+            try:
+                self._recorder.late(self, value, by)
+            except Exception:
+                _log.exception("A late answer to `%s` (%s) could not be recorded", self.name, self.id)
         return False
 
     def _publish_decision(self) -> None:
@@ -257,6 +386,7 @@ class Call(HasTraits):
         assert decision is not None
         self._set(
             answer=decision.answer,
+            edits=decision.edits,
             outcome=decision.outcome,
             result=decision.result,
             reason=decision.reason,
@@ -291,3 +421,11 @@ class Call(HasTraits):
                 self.set_trait(key, value)
             except Exception:
                 _log.exception("An observer of `%s.%s` failed", self.name, key)
+
+
+def _hash_of(args: Any) -> str | None:
+    try:
+        return fingerprint(args)
+    except (ValueError, TypeError, RecursionError):
+        # A payload without any JSON form (a cycle): nothing that could be compared.
+        return None

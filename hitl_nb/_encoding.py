@@ -7,6 +7,7 @@ The typed value itself stays in the kernel, in ``Call.answer``.
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
@@ -16,6 +17,7 @@ from hitl_nb.errors import InvalidValue
 ABORTED = "Error: Human-in-the-loop interaction aborted"
 """The web client's own words for a call that was stopped; models know them."""
 
+_CHANGED = "The user changed your proposal before approving it. Go on with the final value."
 _NOT_DONE = "This was NOT executed. Do not call it again with the same arguments unless the user asks for it."
 
 
@@ -56,6 +58,30 @@ def fingerprint(value: Any) -> str:
     return hashlib.sha256(
         json.dumps(plain, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
     ).hexdigest()
+
+
+def encode_edited(value: Any, edits: Sequence[dict[str, Any]]) -> str:
+    """Give the tool message content for a proposal that a person changed before approving it.
+
+    Args:
+        value: The final value.
+        edits: ``{"path": …, "from": …, "to": …}`` each, plain JSON.
+
+    Raises:
+        InvalidValue: `value` has no JSON form.
+    """
+    content = {"status": "edited", "approved": True, "value": value, "edits": list(edits), "message": _CHANGED}
+    return encode(content)
+
+
+def encode_instead(text: str) -> str:
+    """Give the tool message content for words that a person gave in place of an approval."""
+    content = {
+        "status": "answered_instead",
+        "approved": False,
+        "message": f"The user did not approve; their answer: {text}",
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def encode_refusal(status: str, reason: str | None) -> str:

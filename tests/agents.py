@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -21,6 +22,10 @@ from ag_ui.core import (
 from hitl_nb.testing._turns import Says, fragments, parts_of
 
 
+_message_ids = itertools.count(int(time.time() * 1e6))
+"""Never the same twice, also after a restart: agents that reuse message ids overwrite what was said."""
+
+
 class ScriptedAgent:
     """Plays one turn a run; a turn may also be a function of the input that gives events. Keeps every input."""
 
@@ -35,7 +40,7 @@ class ScriptedAgent:
         number = len(self.inputs)
         turn = self.turns[number - 1]
         yield RunStartedEvent(thread_id=input.thread_id, run_id=input.run_id)
-        events = turn(input) if callable(turn) else self._events(turn, f"message-{number}")
+        events = turn(input) if callable(turn) else self._events(turn, f"message-{next(_message_ids)}")
         for event in events:
             yield event
             if self._pace:

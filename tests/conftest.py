@@ -13,6 +13,7 @@ from hitl_nb.agents.flow import keep_offline  # noqa: E402
 
 keep_offline()
 os.environ["OPENAI_API_KEY"] = ""
+os.environ.setdefault("HITL_NB_JOURNAL", "memory")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,9 @@ value by the function, after `hide_secrets`; `layout_of` beside it) → the brow
 original value → `validate`.
 """
 
+from hitl_nb._schema._blank import blank_of
 from hitl_nb._schema._branches import branch_of, hide_secrets, layout_of, node_at
+from hitl_nb._schema._changes import changes_of, readable
 from hitl_nb._schema._edits import apply_edits
 from hitl_nb._schema._node import MISSING, FormNode, Kind, Option
 from hitl_nb._schema._signature import answer_of, parameters_of
@@ -23,13 +25,16 @@ __all__ = [
     "Validator",
     "answer_of",
     "apply_edits",
+    "blank_of",
     "branch_of",
+    "changes_of",
     "form_tree",
     "from_wire",
     "hide_secrets",
     "layout_of",
     "node_at",
     "parameters_of",
+    "readable",
     "to_wire",
     "validator_for",
 ]

@@ -65,6 +65,7 @@ class HumanTool(SessionTool):
             name=name,
             message=self.description,
             answer_type=self.answer,
+            args_type=self.parameters,
             render=self.render,
             **identity,
         )

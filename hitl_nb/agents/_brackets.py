@@ -24,6 +24,21 @@ class Brackets:
         self._depth = 0
         self._quoted = False
 
+    @property
+    def head(self) -> str:
+        """The text up to the end of the first complete object."""
+        return self.text[: self.closed_at]
+
+    @property
+    def extra(self) -> str:
+        """What came after that."""
+        return self.text[len(self.head) :]
+
+    @property
+    def unclosed(self) -> bool:
+        """Whether something is open still: the rest of it is missing, or somewhere else."""
+        return self.closed_at is None and bool(self.text.strip())
+
     def feed(self, fragment: str) -> None:
         """Add a fragment."""
         self.text += fragment
@@ -50,7 +65,7 @@ class Brackets:
 
 
 def unclosed(text: str) -> bool:
-    """Whether the text opens something that it does not close: the rest of it is missing, or somewhere else."""
+    """Whether a whole text opens something that it does not close."""
     brackets = Brackets()
     brackets.feed(text)
-    return bool(text.strip()) and brackets.closed_at is None
+    return brackets.unclosed

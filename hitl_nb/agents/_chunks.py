@@ -53,20 +53,10 @@ class _Call:
     def whole(self) -> bool:
         return self.brackets.closed_at is not None
 
-    @property
-    def head(self) -> str:
-        """The text up to the end of the first complete object."""
-        return self.brackets.text[: self.brackets.closed_at]
-
-    @property
-    def extra(self) -> str:
-        """What came after the object was complete."""
-        return self.brackets.text[len(self.head) :]
-
     def repeats(self, other: "_Call") -> bool:
         """Whether the other call is this one, sent a second time."""
         same_identity = self.provider_id == other.provider_id and self.name == other.name
-        return same_identity and bool(self.head) and _equal_json(self.head, other.head)
+        return same_identity and self.whole and _equal_json(self.brackets.head, other.brackets.head)
 
 
 class CallAssembler:
@@ -94,8 +84,8 @@ class CallAssembler:
         """Take one fragment; yields START and ARGS events of its call as far as they are certain."""
         call = self._call_of(fragment)
         call.brackets.feed(fragment.arguments)
-        if call.started or (call.name and call.head.strip() and not call.held):
-            yield from self._show(call, call.head)
+        if call.started or (call.name and call.brackets.head.strip() and not call.held):
+            yield from self._show(call, call.brackets.head)
 
     def finish(self, finish_reason: str | None) -> Iterator[Event]:
         """End the reply: yields what is left of every call, and END for each.
@@ -113,7 +103,8 @@ class CallAssembler:
             yield ToolCallEndEvent(tool_call_id=call.id)
 
     def _final_text(self, call: _Call) -> str:
-        text = call.head if _only_repeats(call.head, call.extra) else call.brackets.text
+        head, extra = call.brackets.head, call.brackets.extra
+        text = head if _only_repeats(head, extra) else call.brackets.text
         return text + MIXED_UP if call.mixed_up else text
 
     def _show(self, call: _Call, text: str) -> Iterator[Event]:

@@ -7,6 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from ag_ui.core import Event, RunAgentInput
 
+from hitl_nb.agents._foreign import ForeignAgent
+from hitl_nb.agents.chat import ChatAgent
 from hitl_nb.agents.flow import FlowAgent
 from hitl_nb.agents.http import HttpAgent
 from hitl_nb.errors import AgentDefinitionError
@@ -40,8 +42,10 @@ def agent_of(thing: Any) -> Agent:
         return HttpAgent(thing)
     if _is_flow(thing):
         return FlowAgent(thing)
-    if isinstance(thing, Agent) and not isinstance(thing, type) and not inspect.iscoroutinefunction(thing.run):
+    if isinstance(thing, (ChatAgent, FlowAgent, HttpAgent)):
         return thing
+    if isinstance(thing, Agent) and not isinstance(thing, type) and not inspect.iscoroutinefunction(thing.run):
+        return ForeignAgent(thing)
     raise AgentDefinitionError(f"`{_name(thing)}` cannot be run as an agent; {_hint(thing)}.")
 
 

@@ -25,7 +25,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from hitl_nb.agents._brackets import unclosed
+from hitl_nb.agents._brackets import Brackets
 from hitl_nb.agents._identity import fresh_call_id, fresh_message_id
 
 
@@ -42,8 +42,8 @@ class StreamedCall:
     name: str = ""
     """The first name that was told."""
 
-    text: str = ""
-    """Its arguments so far."""
+    arguments: Brackets = field(default_factory=Brackets)
+    """What was streamed so far."""
 
     told: int | None = None
     """How much of them was told; None until the call is announced."""
@@ -153,7 +153,7 @@ class Translator:
     def _call_chunk(self, message: StreamedMessage, event: Any) -> Iterator[Event]:
         call = self._call(message, event.tool_call_id)
         call.name = call.name or event.tool_call_name or ""
-        call.text += event.delta or ""
+        call.arguments.feed(event.delta or "")
         # Without an id, two calls of one message cannot be told apart here; without a name, nobody knows yet
         # whether there is a card for it.
         if not event.tool_call_id or not call.name:
@@ -162,9 +162,11 @@ class Translator:
             call.told = 0
             self._open_calls.append(call.id)
             yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name, parent_message_id=message.id)
-        if len(call.text) > call.told:
-            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.text[call.told :])
-            call.told = len(call.text)
+        # What comes behind a complete object is a repetition, or another call under the same id.
+        text = call.arguments.head
+        if len(text) > call.told:
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=text[call.told :])
+            call.told = len(text)
 
     def _result(self, event: Any) -> Iterator[Event]:
         found = (it.call(event.tool_call_id) for it in reversed(self.streamed))
@@ -180,6 +182,6 @@ class Translator:
             call_id = provider_id if provider_id and provider_id not in self._used else fresh_call_id()
             self._used.add(call_id)
             call = StreamedCall(id=call_id, provider_id=provider_id)
-            message.interleaved = message.interleaved or any(unclosed(it.text) for it in message.calls)
+            message.interleaved = message.interleaved or any(it.arguments.unclosed for it in message.calls)
             message.calls.append(call)
         return call

@@ -8,6 +8,7 @@ from pydantic_core import to_jsonable_python
 
 _logger = logging.getLogger("hitl_nb.agui")
 
+
 def patched(document: Any, operations: Iterable[Any], what: str) -> Any:
     """Give the patched document as a new object (RFC 6902).
 

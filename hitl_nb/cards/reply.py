@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from hitl_nb._calls import Call
-from hitl_nb.cards._card import Card, Row
+from hitl_nb.cards._card import Row
 from hitl_nb.cards._text import plain
 from hitl_nb.cards.plain import Plain
 from hitl_nb.errors import InvalidValue
@@ -66,6 +66,3 @@ class Reply(Plain):
             return None
         answer = self.call.answer
         return next((text for text, one in self._choices.items() if type(one) is type(answer) and one == answer), None)
-
-
-

@@ -13,7 +13,7 @@ from typing import Any
 
 from hitl_nb.cards.reply import Reply
 from hitl_nb.crewai._patch import framework, replaced
-from hitl_nb.crewai._run import Stop, ask_blocking
+from hitl_nb.crewai._run import Stop, ask_blocking, stopping
 from hitl_nb.crewai._words import WORDS
 from hitl_nb.errors import Expired, UsageError
 
@@ -31,19 +31,20 @@ class CardInput:
         """
         method = framework("crewai.flow.flow_context").current_flow_method_name.get("ask")
         seconds = _timeout.get()
-        try:
-            answer: str = ask_blocking(
-                message.strip() or "The flow asks for your input.",
-                answer=WORDS,
-                reason=str(method),
-                render=Reply,
-                timeout=seconds,
-            )
-        except Exception as error:
-            if isinstance(error, Expired) and seconds is not None:
+        with stopping():
+            try:
+                answer: str = ask_blocking(
+                    message.strip() or "The flow asks for your input.",
+                    answer=WORDS,
+                    reason=str(method),
+                    render=Reply,
+                    timeout=seconds,
+                )
+            except Expired:
+                if seconds is None:
+                    raise
                 return None
-            raise Stop(error) from None
-        return answer
+            return answer
 
 
 @contextmanager

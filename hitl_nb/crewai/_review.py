@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from hitl_nb.cards.reply import Reply
 from hitl_nb.crewai._patch import framework, replaced
-from hitl_nb.crewai._run import Stop, ask, ask_blocking
+from hitl_nb.crewai._run import ask, ask_blocking, stopping
 from hitl_nb.crewai._words import WORDS
 
 ACCEPTED = True
@@ -38,7 +38,7 @@ def _blocking(default: Any) -> Any:
         if type(self) is not default:  # a provider that the user derived from it
             return original(self, formatted_answer, context)
         answer = formatted_answer
-        while (said := _stopping(lambda: ask_blocking(**_question(answer, context)))) is not ACCEPTED:
+        while (said := _asked(answer, context)) is not ACCEPTED:
             if context._is_training_mode():
                 return default._handle_training_feedback(answer, said, context)
             context.messages.append(context._format_feedback_message(said))
@@ -57,7 +57,7 @@ def _awaiting(default: Any) -> Any:
         if type(self) is not default:
             return await original(self, formatted_answer, context)
         answer = formatted_answer
-        while (said := await _astopping(ask(**_question(answer, context)))) is not ACCEPTED:
+        while (said := await _asked_async(answer, context)) is not ACCEPTED:
             if context._is_training_mode():
                 return await default._handle_training_feedback_async(answer, said, context)
             context.messages.append(context._format_feedback_message(said))
@@ -66,6 +66,17 @@ def _awaiting(default: Any) -> Any:
         return answer
 
     return handle_feedback_async
+
+
+def _asked(answer: Any, context: Any) -> Any:
+    # A plain exception would have the agent do the whole task again, and ask again.
+    with stopping():
+        return ask_blocking(**_question(answer, context))
+
+
+async def _asked_async(answer: Any, context: Any) -> Any:
+    with stopping():
+        return await ask(**_question(answer, context))
 
 
 def _question(answer: Any, context: Any) -> dict[str, Any]:
@@ -82,18 +93,3 @@ def _question(answer: Any, context: Any) -> dict[str, Any]:
 
 def _text(output: Any) -> str:
     return output if isinstance(output, str) else str(output.model_dump_json(indent=2))
-
-
-def _stopping(asked: Any) -> Any:
-    # A plain exception would have the agent do the whole task again, and ask again.
-    try:
-        return asked()
-    except Exception as error:
-        raise Stop(error) from None
-
-
-async def _astopping(asked: Any) -> Any:
-    try:
-        return await asked
-    except Exception as error:
-        raise Stop(error) from None

@@ -34,6 +34,15 @@ class Stop(BaseException):
         self.error = error
 
 
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Raise whatever goes wrong in here as a `Stop`."""
+    try:
+        yield
+    except Exception as error:
+        raise Stop(error) from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class CrewRun:
     """One run of CrewAI, as far as its questions are concerned."""

@@ -9,11 +9,12 @@ A chain proves order and content, not origin: who can write the file can also fo
 ``Verification.head`` elsewhere (in a commit, in a mail), and ``journal.verify(head=...)`` tells a forgery, too.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
+
+from pydantic_core import to_json
 
 from hitl_nb.journal._tables import COLUMNS
 
@@ -21,13 +22,12 @@ START: Final = "0" * 64
 """What the first row names as the hash of the row before it."""
 
 _HASHED: Final = COLUMNS[:-1]
-_write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def digest(row: Mapping[str, Any]) -> str:
     """Give the hash of a row, by its columns in order (``sha256`` itself does not count)."""
     content = {name: value for name in _HASHED if (value := row.get(name)) is not None}
-    return sha256(_write(content).encode()).hexdigest()
+    return sha256(to_json(content)).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,8 +88,8 @@ OPEN_CALLS: Final = """
 """
 
 _DECISION: Final = (
-    "answer.call, answer.tool, answer.thread, answer.outcome, answer.answer, answer.result, answer.reason, "
-    "answer.by, answer.via, answer.ts, answer.redacted"
+    "answer.call, answer.tool, answer.thread, answer.outcome, answer.answer, coalesce(answer.result, answer.answer), "
+    "answer.reason, answer.by, answer.via, answer.ts, answer.redacted"
 )
 _QUESTION_AND_ANSWER: Final = f"""
     SELECT {_DECISION} FROM events AS question

@@ -1,30 +1,49 @@
 """What a person changed in what was proposed, as paths: `[["steps", 1, "status"]]`."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
+
+from hitl_nb.journal._plain import json_text
 
 Path = list[str | int]
 
 
-def edited_paths(args: Any, proposal: Any, answer: Any) -> list[Path] | None:
+def edited_paths(args: Any, proposal: Any, answer_json: str) -> list[Path] | None:
     """Compare an answer with what was proposed.
 
     Args:
-        args: The arguments as JSON data.
-        proposal: What a plain Confirm would have answered, as JSON data; None means the arguments themselves.
-        answer: The answer as JSON data.
+        args: The arguments.
+        proposal: What a plain Confirm would have answered; None means the arguments themselves.
+        answer_json: The answer as JSON text.
 
     Returns:
         The place of each difference, in the arguments; empty if there is none. None if the answer is no edited form of
         the proposal at all (a text that answers a question), so that there is nothing to compare.
     """
+    original_json = json_text(args if proposal is None else proposal)
+    if _untouched(original_json, answer_json, is_args=proposal is None):
+        return []
     place: Path = []
-    original = proposal
+    original, answer = json.loads(original_json), json.loads(answer_json)
     if proposal is None:
-        place, original = _proposed(args, answer)
+        place, original = _proposed(original, answer)
     if not _alike(original, answer):
         return None
     return [place + path for path in _differences(original, answer)]
+
+
+def _untouched(original: str, answer: str, *, is_args: bool) -> bool:
+    """The usual case, told by the texts: the arguments, or the only one of them, as they were."""
+    if original == answer:
+        return True
+    if not is_args or not original.endswith(f":{answer}}}") or answer[0] not in "{[":
+        return False
+    try:
+        # What is left of `{"steps":…}` is one key, and only then one JSON text.
+        return isinstance(json.loads(original[1 : -len(answer) - 2]), str)
+    except ValueError:
+        return False
 
 
 def _proposed(args: Any, answer: Any) -> tuple[Path, Any]:
@@ -46,19 +65,20 @@ def _alike(original: Any, answer: Any) -> bool:
 def _differences(original: Any, answer: Any) -> Iterator[Path]:
     if isinstance(original, dict) and isinstance(answer, dict):
         for key in dict.fromkeys([*original, *answer]):
-            yield from _at(key, key in original and key in answer, original.get(key), answer.get(key))
+            if key not in original or key not in answer:
+                yield [key]
+            else:
+                yield from ([key, *path] for path in _differences(original[key], answer[key]))
     elif isinstance(original, list) and isinstance(answer, list):
-        shared = min(len(original), len(answer))
-        for place in range(max(len(original), len(answer))):
-            both = place < shared
-            yield from _at(place, both, original[place] if both else None, answer[place] if both else None)
-    elif isinstance(original, bool) != isinstance(answer, bool) or original != answer:
+        for place, (old, new) in enumerate(zip(original, answer, strict=False)):
+            yield from ([place, *path] for path in _differences(old, new))
+        yield from ([place] for place in range(*sorted((len(original), len(answer)))))
+    elif not _same_scalar(original, answer):
         yield []
 
 
-def _at(step: str | int, in_both: bool, original: Any, answer: Any) -> Iterator[Path]:
-    if not in_both:
-        yield [step]
-    else:
-        for path in _differences(original, answer):
-            yield [step, *path]
+def _same_scalar(original: Any, answer: Any) -> bool:
+    if isinstance(original, bool) != isinstance(answer, bool):
+        return False
+    both_nan = original != original and answer != answer
+    return bool(original == answer or both_nan)

@@ -170,7 +170,8 @@ def _text(value: Any) -> bytes:
 
 
 def _no_content(value: Any) -> UsageError:
+    name = f"{type(value).__module__}.{type(value).__qualname__}"
     return UsageError(
-        f"`{type(value).__module__}.{type(value).__qualname__}` has no content that could be compared with last time's. "
+        f"`{name}` has no content that could be compared with last time's. "
         "Write `key=` only for plain data, models, arrays and DataFrames, or leave `key` out to be asked each time."
     )

@@ -9,6 +9,7 @@ import json
 import re
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -89,10 +90,8 @@ def _facts_of_validator(validator: Validator) -> TypeFacts:
         return NO_FACTS
     if isinstance(validator, PydanticValidator):
         # Values are written by their serialization aliases, which the schema for input does not know.
-        try:
+        with suppress(PydanticUserError):
             schemas.append(TypeAdapter(validator.type).json_schema(mode="serialization"))
-        except PydanticUserError:
-            pass
     text = json.dumps(schemas[0], sort_keys=True, separators=(",", ":"), default=str)
     roots = tuple(schema for schema in schemas if _mentions_a_secret(schema))
     return TypeFacts(hider=Hider(roots=roots) if roots else None, schema_sha256=sha256(text.encode()).hexdigest())
@@ -136,9 +135,8 @@ def _expanded(places: list[_Place]) -> Iterator[_Place]:
             continue
         seen.add(id(schema))
         yield schema, root
-        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-            if isinstance(schema.get(keyword), str):
-                todo.append((_target(root, schema[keyword]), root))
+        references = [schema.get(keyword) for keyword in ("$ref", "$dynamicRef", "$recursiveRef")]
+        todo.extend((_target(root, reference), root) for reference in references if isinstance(reference, str))
         for keyword in _BRANCHES:
             todo.extend((part, root) for part in _listed(schema.get(keyword)))
         todo.extend((schema[keyword], root) for keyword in _CONDITIONS if keyword in schema)

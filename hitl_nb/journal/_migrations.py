@@ -22,7 +22,7 @@ def set_up(transaction: "Transaction") -> None:
         return
     if version is not None and version > VERSION:
         raise JournalError(
-            f"This journal was written by a newer hitl_nb (its tables are version {version}, this one knows {VERSION}). "
+            f"This journal was written by a newer hitl_nb (tables of version {version}, this one knows {VERSION}). "
             "Write `pip install -U hitl-nb` and restart the kernel."
         )
     if version is None:

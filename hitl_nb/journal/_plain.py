@@ -1,8 +1,9 @@
 """Arguments and answers as JSON text, whatever they are: a record is never refused because of what it records."""
 
 import json
+from contextlib import suppress
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
@@ -17,24 +18,17 @@ def json_text(value: Any) -> str:
     has no JSON form is described: a DataFrame by shape, columns and fingerprint, anything else by its type.
     """
     try:
-        return to_json(
-            value, by_alias=True, inf_nan_mode="constants", bytes_mode="base64", fallback=_described
-        ).decode()
-    except (PydanticSerializationError, ValueError, TypeError, RecursionError):
-        return _the_hard_way(value)
+        return to_json(value, **_FORM).decode()
+    except _NO_JSON:
+        # A lone surrogate, say, which UTF-8 cannot hold but JSON's escapes can.
+        return json.dumps(_data(value), separators=(",", ":"))
 
 
-def _the_hard_way(value: Any) -> str:
-    # A lone surrogate, which UTF-8 cannot hold but JSON's escapes can; or a cycle.
+def _data(value: Any) -> Any:
     try:
-        return json.dumps(
-            to_jsonable_python(
-                value, by_alias=True, inf_nan_mode="constants", bytes_mode="base64", fallback=_described
-            ),
-            separators=(",", ":"),
-        )
-    except (PydanticSerializationError, ValueError, TypeError, RecursionError):
-        return json.dumps({"type": _name(value)})
+        return to_jsonable_python(value, **_FORM)
+    except _NO_JSON:
+        return {"type": _name(value)}
 
 
 def _described(value: Any) -> Any:
@@ -45,10 +39,8 @@ def _described(value: Any) -> Any:
         found["shape"] = [int(size) for size in value.shape]
         if hasattr(value, "columns"):
             found["columns"] = [str(column) for column in value.columns]
-        try:
+        with suppress(UsageError):
             found["sha256"] = fingerprint(value)
-        except UsageError:
-            pass
     return found
 
 
@@ -57,14 +49,19 @@ def _name(value: Any) -> str:
 
 
 def sha256_of(text: str) -> str:
-    """Give the hash of JSON text, whatever the order of its keys; of other text, of its characters."""
-    try:
-        text = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
-    except ValueError:
-        pass
+    """Give the hash of a stored text."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def storable(text: str | None) -> str | None:
+def storable(text: object) -> str | None:
     """Give words as SQLite can hold them: a lone surrogate becomes its escape."""
-    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
+    return None if text is None else str(text).encode("utf-8", "backslashreplace").decode()
+
+
+_FORM: Final[dict[str, Any]] = {
+    "by_alias": True,
+    "inf_nan_mode": "constants",
+    "bytes_mode": "base64",
+    "fallback": _described,
+}
+_NO_JSON: Final = (PydanticSerializationError, ValueError, TypeError, RecursionError)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from hitl_nb._calls import Call, Decision
@@ -47,7 +48,7 @@ class RowWriter:
         """
         facts = _facts_of_args(call, parameters)
         args = self._args(call, arguments, facts)
-        keep_raw = facts.hider is None and MASK not in args and sha256_of(arguments) != sha256_of(args)
+        keep_raw = facts.hider is None and MASK not in args and not _same(arguments, args)
         return {
             **self.call(call),
             "ts": written(call.asked_at) if call.asked_at else None,
@@ -70,32 +71,30 @@ class RowWriter:
         self.secrets.add_arguments(arguments)
         return _MASKED
 
-    def answered(self, call: Call, decision: Decision, args: str) -> dict[str, Any]:
-        """Give the columns of a decision; `args` are the question's, as they are stored."""
+    def answered(self, call: Call, decision: Decision) -> dict[str, Any]:
+        """Give the columns of a decision."""
         facts = facts_of(call.answer_type)
         approved = decision.outcome in _APPROVALS
-        answer = self._clean(decision.answer, facts) if approved else None
-        result = self._result(decision, answer)
-        seconds = (decision.at - call.asked_at).total_seconds() if call.asked_at else None
+        given = json_text(decision.answer) if approved else None
+        answer = None if given is None else self._clean(decision.answer, facts, given)
+        # A string travels verbatim, all else as its JSON; see `encode`.
+        clean = self.secrets.scrub_text(decision.result)
+        result = clean if answer is None or answer == given else encode(json.loads(answer))
+        took = decision.at - call.asked_at if call.asked_at else None
         return {
             **self.call(call),
             "ts": written(decision.at),
             "answer": answer,
-            "edited": _edited(call, decision, args) if approved else None,
+            "edited": None if given is None else _edited(call, given),
             "outcome": decision.outcome,
             "by": storable(self.secrets.scrub_text(decision.by)),
             "via": decision.via,
             "reason": storable(self.secrets.scrub_text(decision.reason)),
-            "result": storable(result),
-            "seconds": seconds,
+            # As a rule the answer's own JSON; not written twice then.
+            "result": None if result == answer else storable(result),
+            "latency_ms": None if took is None else took // timedelta(milliseconds=1),
             "redacted": _redacted(answer=answer, result=None if result == decision.result else MASK),
         }
-
-    def _result(self, decision: Decision, answer: str | None) -> str | None:
-        if answer is not None and answer != json_text(decision.answer):
-            # A string travels verbatim, all else as its JSON; see `encode`.
-            return encode(json.loads(answer))
-        return self.secrets.scrub_text(decision.result)
 
     def late(self, call: Call, value: Any, by: str | None) -> dict[str, Any]:
         """Give the columns of an answer that came after the first."""
@@ -110,8 +109,9 @@ class RowWriter:
         by = storable(self.secrets.scrub_text(by))
         return {**self.call(call), "value": text, "by": by, "redacted": _redacted(value=text)}
 
-    def _clean(self, value: Any, facts: TypeFacts) -> str:
-        text = json_text(value)
+    def _clean(self, value: Any, facts: TypeFacts, text: str | None = None) -> str:
+        """The JSON text of a value (`text`, if it is at hand) without secrets."""
+        text = json_text(value) if text is None else text
         if MASK in text:
             self.secrets.add_typed(value)
         if facts.hider is not None:
@@ -125,15 +125,13 @@ class RowWriter:
 def _facts_of_args(call: Call, parameters: Validator | None) -> TypeFacts:
     if parameters is not None:
         return facts_of(parameters)
-    type_ = type(call.args)
+    type_: Any = type(call.args)
     return facts_of_type(type_) if hasattr(type_, "__pydantic_validator__") else NO_FACTS
 
 
-def _edited(call: Call, decision: Decision, args: str) -> str | None:
+def _edited(call: Call, answer: str) -> str | None:
     # Compared before anything is hidden (a secret that was changed is an edit); only the places are kept.
-    shown = json_text(call.args) if call.args is not None else args
-    proposal = None if call.proposal is None else json.loads(json_text(call.proposal))
-    paths = edited_paths(json.loads(shown), proposal, json.loads(json_text(decision.answer)))
+    paths = edited_paths(call.args, call.proposal, answer)
     return None if paths is None else json_text(paths)
 
 
@@ -141,6 +139,10 @@ def _redacted(**texts: str | None) -> str | None:
     """Which columns lost a secret, as a JSON list; None if none did."""
     names = [name for name, text in texts.items() if text is not None and MASK in text]
     return json.dumps(names) if names else None
+
+
+def _same(first: str, second: str) -> bool:
+    return first == second or (_is_json(first) and json.loads(first) == json.loads(second))
 
 
 def _is_json(text: str) -> bool:

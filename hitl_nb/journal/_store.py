@@ -131,24 +131,28 @@ class Transaction:
         row: tuple[Any, ...] | None = self.connection.execute(sql, parameters).fetchone()
         return row
 
+    def rows(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Give all rows that a query finds."""
+        return self.connection.execute(sql, parameters).fetchall()
+
     def append(self, event: str, *, ts: str | None = None, **fields: Any) -> int:
         """Append one event and give its id.
 
         Args:
             event: What happened.
             ts: When, as `written` gives it; default: now.
-            fields: The other columns; without ``question`` the row is a question of its own.
+            fields: The other columns; without ``question`` the row is a question itself.
 
         Raises:
             sqlite3.IntegrityError: The question has an answer (or a delivery) already; nothing was appended.
         """
         last, last_hash = self._head or self.one(_LAST) or (0, START)
-        row = {"id": last + 1, "ts": ts or now(), "event": event, "question": last + 1, "prev_sha256": last_hash}
-        row.update(fields)
+        new = int(last) + 1
+        row = {"id": new, "ts": ts or now(), "event": event, "question": new, "prev_sha256": last_hash, **fields}
         row["sha256"] = digest(row)
         self.connection.execute(INSERT, [row.get(name) for name in COLUMNS])
-        self._head = (row["id"], row["sha256"])
-        return last + 1
+        self._head = (new, row["sha256"])
+        return new
 
 
 def _connected(path: Path | None) -> sqlite3.Connection:

@@ -13,12 +13,12 @@ VERSION: Final = 1
 COLUMNS: Final = tuple(
     """
     id ts event question thread run call tool kind message args arguments args_sha256 schema_sha256
-    answer edited outcome by via reason result seconds redacted value key fingerprint prev_sha256 sha256
+    answer edited outcome by via reason result latency_ms redacted value key fingerprint prev_sha256 sha256
     """.split()
 )
-"""In the order that is hashed; a new version may only append to them (see `_chain`)."""
+"""In the order that is hashed; a new version may only append to them (see `_chain`). Integers and texts only."""
 
-_TYPES: Final = {"id": "INTEGER PRIMARY KEY", "question": "INTEGER", "seconds": "REAL"}
+_TYPES: Final = {"id": "INTEGER PRIMARY KEY", "question": "INTEGER", "latency_ms": "INTEGER"}
 _REQUIRED: Final = frozenset({"ts", "event", "thread", "prev_sha256", "sha256"})
 
 

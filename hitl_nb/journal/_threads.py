@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hitl_nb.journal._decisions import OpenCall, StoredDecision
 from hitl_nb.journal._secrets import KnownSecrets
-from hitl_nb.journal._store import Transaction
+from hitl_nb.journal._store import Store
 
 SAVED: Final = "SELECT id, value FROM events WHERE event = 'thread_saved' AND thread = ? AND id > ? ORDER BY id"
 """The rows of a thread after a row id."""
@@ -55,7 +55,9 @@ class Snapshot:
         """Give what a row has to hold so that these are the latest; None if they are already."""
         texts, state_text = [_text(message) for message in messages], _text(state)
         pairs = zip(self.messages, texts, strict=False)
-        keep = next((place for place, (old, new) in enumerate(pairs) if old != new), min(len(self.messages), len(texts)))
+        keep = next(
+            (place for place, (old, new) in enumerate(pairs) if old != new), min(len(self.messages), len(texts))
+        )
         changed = {"state": state} if state_text != self.state or not self.row else {}
         if self.row and keep == len(self.messages) == len(texts) and not changed:
             return None
@@ -66,19 +68,21 @@ class Snapshot:
 class Threads:
     """The snapshots of one journal's threads, kept so that a save has to look only at what is new."""
 
-    def __init__(self, secrets: KnownSecrets) -> None:
+    def __init__(self, store: Store, secrets: KnownSecrets) -> None:
+        self._store = store
         self._secrets = secrets
         self._latest: dict[str, Snapshot] = {}
 
-    def save(self, transaction: Transaction, thread: str, messages_json: str, state_json: str) -> None:
-        """Append what has changed."""
+    def save(self, thread: str, messages_json: str, state_json: str) -> None:
+        """Append what has changed since the last save, whichever process made that."""
         messages, state = (self._secrets.scrub(json.loads(text)) for text in (messages_json, state_json))
-        # Forgotten until the row is written: a save that fails must not count as saved.
+        # Forgotten until the row is committed: a save that failed must not count as saved.
         snapshot = self._latest.pop(thread, None) or Snapshot()
-        snapshot.catch_up(transaction.connection.execute(SAVED, (thread, snapshot.row)))
-        change = snapshot.change_to(messages, state)
-        if change is not None:
-            snapshot.row = transaction.append("thread_saved", thread=thread, value=_text(change))
+        with self._store.writing() as transaction:
+            snapshot.catch_up(transaction.rows(SAVED, (thread, snapshot.row)))
+            change = snapshot.change_to(messages, state)
+            if change is not None:
+                snapshot.row = transaction.append("thread_saved", thread=thread, question=None, value=_text(change))
         self._latest[thread] = snapshot
 
 

@@ -142,6 +142,7 @@ def _ballot(call: Call, number: int, of: int) -> Call:
         kind=cast("Kind", call.kind),
         message=f"{call.message} (approval {number} of {of})".strip(),
         answer_type=call.answer_type,
+        args_type=call.args_type,
         render=call.render,
         thread_id=call.thread_id,
         run_id=call.run_id,

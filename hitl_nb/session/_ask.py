@@ -5,19 +5,24 @@ what it does may depend on what a person says to them (google/adk-go#876).
 """
 
 import asyncio
+import functools
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from ag_ui.core import ToolCall, ToolMessage
 
-from hitl_nb._calls import Call, Decision
+from hitl_nb._calls import Call, Decision, Recorder
 from hitl_nb._encoding import encode
 from hitl_nb._tools import FrontendTool, GateTool, HumanTool, ToolBox
 from hitl_nb.errors import InvalidValue, NoHumanError
 from hitl_nb.people import Person, nobody_answered
 from hitl_nb.session._checkpoints import Checkpoint
+
+Replayed = Literal["", "events", "journal"]
+"""Where a question is left over from; empty: it is new."""
 
 _Work = Callable[[Sequence[Awaitable[None]]], Awaitable[None]]
 """What is left to do for one call, given the work on the calls ahead of it."""
@@ -33,8 +38,9 @@ class Question:
     source: ToolCall | Checkpoint
     """A tool call of the model, or a checkpoint of the agent's code."""
 
-    replayed: bool = False
-    """Whether it is left over from an earlier run: a person is asked again, code is never run again."""
+    replayed: Replayed = ""
+    """Whether it is left over from an earlier run, and how we know: a person is asked again, code that may have run is
+    not run again. The journal knows that a gate was never passed; events do not."""
 
 
 class Asker:
@@ -45,6 +51,7 @@ class Asker:
         people: The people, in turn.
         one_at_a_time: Ask in call order, the next only after the last is decided.
         refuse: Gives a reason to refuse a call unasked (a call that was declined just now), or None.
+        recorder: The journal, or None.
         on_decided: Called with each question once it is decided.
         on_error: Called with the web's error code and a message for each call that goes wrong.
     """
@@ -56,6 +63,7 @@ class Asker:
         *,
         one_at_a_time: bool,
         refuse: Callable[[Call, str], str | None],
+        recorder: Recorder | None,
         on_decided: Callable[[Question], None],
         on_error: Callable[[str, str], None],
     ) -> None:
@@ -63,6 +71,7 @@ class Asker:
         self._people = people
         self._one_at_a_time = one_at_a_time
         self._refuse = refuse
+        self._recorder = recorder
         self._on_decided = on_decided
         self._on_error = on_error
 
@@ -98,7 +107,7 @@ class Asker:
         call = question.call
         if isinstance(question.source, Checkpoint):
             checkpoint = question.source
-            call._open(checkpoint.args)
+            call._open(checkpoint.args, arguments=json.dumps(checkpoint.args), recorder=self._recorder)
             handler = self._tools.handler_of(checkpoint.interrupt)
             first = [handler.handler] if handler and handler.handler else []
             return lambda _: self._ask(call, checkpoint.expires_at, first)
@@ -115,14 +124,21 @@ class Asker:
                 return self._wrong(call, "tool_handler_failed", "not executed: this call is from an earlier run")
             return lambda before: self._execute(tool, call, args, before)
         assert isinstance(tool, HumanTool)
-        if isinstance(tool, GateTool) and question.replayed:
+        if isinstance(tool, GateTool) and question.replayed == "events":
             return self._wrong(call, "tool_handler_failed", "not executed: this call is from an earlier run")
         reason = self._refuse(call, question.source.function.arguments)
+        opened = functools.partial(
+            call._open,
+            args,
+            arguments=question.source.function.arguments or "{}",
+            parameters=tool.parameters,
+            recorder=self._recorder,
+        )
         if reason is not None:
-            call._open(args)
+            opened()
             call._refuse("declined", reason, by="hitl_nb", via="session")
             return _nothing
-        call._open(args)
+        opened()
         if isinstance(tool, GateTool):
             return lambda before: self._pass_gate(tool, call, before)
         return lambda _: self._ask(call, None)

@@ -14,7 +14,7 @@ from hitl_nb import _history
 from hitl_nb._calls import Call, Outcome
 from hitl_nb._tools import HumanTool
 from hitl_nb._transcript import CallEntry, Transcript
-from hitl_nb.session._ask import Asker, Question
+from hitl_nb.session._ask import Asker, Question, Replayed
 from hitl_nb.session._checkpoints import Checkpoint
 from hitl_nb.session._limits import Limits
 from hitl_nb.session._turn import Turn
@@ -35,17 +35,20 @@ class Loop:
         self.ending: Outcome = "aborted"
         """How calls that are open when the run ends are closed."""
 
-    async def run(self, replay: Sequence[Event] = ()) -> None:
+    async def run(self, replay: Sequence[Event] | None = None) -> None:
         """Go round until the agent has nothing open.
 
         Args:
-            replay: Events of earlier runs. What they left open is asked again first; without any, nothing runs.
+            replay: Go on from earlier runs: their events, or none if the thread was restored from the journal. What
+                they left open is asked again first; if nothing was, and no answer waits to be told, nothing runs.
         """
-        if replay:
+        if replay is not None:
             turn = self._new_turn()
             turn.replay(replay)
             self._keep(turn)
-            if not await self._decide(self._questions(turn, replayed=True), replayed=True):
+            how: Replayed = "events" if replay else "journal"
+            untold = self._session._memory.untold
+            if not await self._decide(self._questions(turn, replayed=how), replayed=True) and not untold:
                 return
         while await self._decide(self._questions(await self._play())):
             pass
@@ -59,6 +62,7 @@ class Loop:
             # Also after a stop: what a person saw stays in the history, and the history stays valid.
             self._keep(turn)
         # Only now: a run that failed may never have read the answers that it carried.
+        self._session._memory.delivered(turn.given)
         self._thread.addressed()
         return turn
 
@@ -79,8 +83,9 @@ class Loop:
     def _keep(self, turn: Turn) -> None:
         self._thread.messages = _history.paired(turn.messages, self._thread.results)
         self._thread.state = turn.state
+        self._session._memory.save(self._thread)
 
-    def _questions(self, turn: Turn, *, replayed: bool = False) -> list[Question]:
+    def _questions(self, turn: Turn, *, replayed: Replayed = "") -> list[Question]:
         checkpoints = [Question(call=self._call_of(checkpoint), source=checkpoint) for checkpoint in turn.checkpoints]
         bound = {checkpoint.interrupt.tool_call_id for checkpoint in turn.checkpoints}
         for question in checkpoints:
@@ -107,6 +112,7 @@ class Loop:
             session.people,
             one_at_a_time=session.one_at_a_time,
             refuse=self._limits.refuse,
+            recorder=session._memory.journal,
             on_decided=self._record,
             on_error=session._report,
         )
@@ -129,6 +135,7 @@ class Loop:
         # At once and not at the end of the round: what was answered is safe while the next card is still open.
         if not self._thread.has_taken(question.call):
             self._thread.take(question.call, question.source)
+            self._session._memory.save(self._thread)
             self._session._publish_result(question.call)
 
     def close(self) -> None:
@@ -142,3 +149,4 @@ class Loop:
                 question.call._refuse(self.ending, None, via="session")
             self._record(question)
         self._thread.close(self.ending)
+        self._session._memory.save(self._thread)

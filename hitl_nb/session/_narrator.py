@@ -1,11 +1,12 @@
 """What a run looks like while it streams: its events as messages and calls of the transcript."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ag_ui.core import (
     Event,
+    Message,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
@@ -16,6 +17,7 @@ from ag_ui.core import (
 )
 
 from hitl_nb._calls import Call, Decision, Outcome, Via
+from hitl_nb._history import tool_calls
 from hitl_nb._tools import HumanTool, ToolBox
 from hitl_nb._transcript import CallEntry, MessageEntry, Transcript
 from hitl_nb.agui import PartialArgs
@@ -58,6 +60,15 @@ class Narrator:
         """Give the call object of a tool call, announced or not."""
         self._start_call(call_id, name)
         return self._calls[call_id]
+
+    def recall(self, messages: Iterable[Message]) -> None:
+        """Draw the calls of a history that came without its events."""
+        for tool_call in tool_calls(messages):
+            self._start_call(tool_call.id, tool_call.function.name)
+            if self._calls[tool_call.id].args is None and tool_call.id in self._partials:
+                self._partials[tool_call.id].feed(tool_call.function.arguments)
+                self._partials[tool_call.id].finish()
+                self._show_preview(tool_call.id)
 
     def close_answered(self, results: Mapping[str, ToolMessage], *, via: Via) -> None:
         """Complete the calls whose results came with the stream: somebody else answered them."""

@@ -39,7 +39,7 @@ class Run:
         *,
         foreground: bool,
         after: "Run | None" = None,
-        replay: Sequence[Event] = (),
+        replay: Sequence[Event] | None = None,
     ) -> None:
         self.id = str(uuid.uuid4())
         self.transcript = Transcript()
@@ -114,7 +114,7 @@ class Run:
         self._loop.ending = "superseded"
         self.stop()
 
-    async def _main(self, text: str | None, after: "Run | None", replay: Sequence[Event]) -> Reply:
+    async def _main(self, text: str | None, after: "Run | None", replay: Sequence[Event] | None) -> Reply:
         with self._shown, delivering(), heartbeat():
             if after is not None:
                 await after.settled()
@@ -133,6 +133,7 @@ class Run:
     def _say(self, text: str) -> None:
         message = UserMessage(id=str(uuid.uuid4()), content=text)
         self._session._thread.messages.append(message)
+        self._session._memory.save(self._session._thread)
         self.transcript.add(MessageEntry(key=message.id, role="user", text=text))
 
     def _note_failure(self, error: BaseException) -> None:

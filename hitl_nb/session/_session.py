@@ -9,12 +9,15 @@ from typing import Any, Literal, get_args
 from ag_ui.core import CustomEvent, Event, Message, ToolCallResultEvent
 
 from hitl_nb._calls import Call
+from hitl_nb._history import open_calls
 from hitl_nb._tools import InterruptHandler, SessionTool, ToolBox
 from hitl_nb._waiting import until_decided
 from hitl_nb.agents import agent_of
 from hitl_nb.errors import SessionBusyError, UsageError
+from hitl_nb.journal import DEFAULT, open_journal
 from hitl_nb.people import Person, people_of
 from hitl_nb.session._ask import result_of
+from hitl_nb.session._memory import Memory
 from hitl_nb.session._pending import PendingRun
 from hitl_nb.session._run import Run
 from hitl_nb.session._thread import Thread
@@ -37,6 +40,9 @@ class Session:
         agent_id: Takes the tools that were made for this id (``human_in_the_loop(agent_id=...)``) beside all others.
         state: Shared state to begin with: a dict that the Flow finds in ``self.state``.
         one_at_a_time: Ask parallel calls one after the other, as the web does; default: all cards together.
+        journal: Where questions and answers are recorded: a `Journal`, a path, ``"memory"``, or None for nowhere.
+            Default: ``HITL_NB_JOURNAL``, else ``.hitl_nb/journal.sqlite`` beside the notebook. With a `thread_id` that
+            it knows, the conversation is restored: go on with ``await session.resume()``.
         max_follow_ups: How often a run may re-enter the agent after answers.
 
     Raises:
@@ -62,6 +68,7 @@ class Session:
         thread_id: str | None = None,
         agent_id: str | None = None,
         state: dict[str, Any] | None = None,
+        journal: Any = DEFAULT,
         one_at_a_time: bool = False,
         max_follow_ups: int = 100,
     ) -> None:
@@ -72,6 +79,8 @@ class Session:
         self.one_at_a_time = one_at_a_time
         self.max_follow_ups = max_follow_ups
         self._thread = Thread(dict(state or {}))
+        self._memory = Memory(open_journal(journal), self.thread_id)
+        self._restored = self._memory.restore(self._thread, self._tools) if thread_id else False
         self._subscribers: list[Callable[[Event], object]] = []
         self._run: Run | None = None
 
@@ -129,6 +138,17 @@ class Session:
         """
         return self._start(text, foreground=False, pending=pending)
 
+    def resume(self) -> PendingRun:
+        """Go on with a thread that was restored from the journal; use it with ``await``.
+
+        What was open when the earlier kernel ended is asked again; an answer that the model never got is delivered,
+        once; answered calls are drawn as records. Without anything of this, nothing runs.
+
+        Raises:
+            Exception: All that `run` raises.
+        """
+        return PendingRun(lambda: self._launch(None, foreground=True, replay=[]), "session.resume()")
+
     def connect(self, events: Iterable[Event]) -> PendingRun:
         """Replay the AG-UI events of earlier runs, ask again what they left open, and go on; use it with ``await``.
 
@@ -155,7 +175,7 @@ class Session:
         return self._launch(text, foreground=foreground, pending=pending)
 
     def _launch(
-        self, text: str | None, *, foreground: bool, pending: Pending = "error", replay: Sequence[Event] = ()
+        self, text: str | None, *, foreground: bool, pending: Pending = "error", replay: Sequence[Event] | None = None
     ) -> Run:
         self._require_loop()
         before = self._run if self._run is not None and self._run.status in ("running", "waiting") else None
@@ -163,8 +183,21 @@ class Session:
             raise SessionBusyError(self._busy(before))
         if before is not None and pending == "decline":
             before._supersede()
+        if text is not None and self._restored:
+            self._close_restored(pending)
+        self._restored = False
         self._run = Run(self, text, foreground=foreground, after=before, replay=replay)
         return self._run
+
+    def _close_restored(self, pending: Pending) -> None:
+        """A new message on a thread that an earlier kernel left with open calls."""
+        waiting = [f"`{call.function.name}` ({call.id})" for call in open_calls(self._thread.messages)]
+        if waiting and pending == "error":
+            raise SessionBusyError(
+                f"This thread was restored with open calls: {', '.join(waiting)}. Write `await session.resume()` to "
+                'have them asked again, or `session.run(..., pending="decline")` to close them.'
+            )
+        self._thread.close("superseded")
 
     def _require_loop(self) -> None:
         try:

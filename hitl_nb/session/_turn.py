@@ -50,6 +50,11 @@ class Turn:
         self._legacy: list[Checkpoint] = []
 
     @property
+    def given(self) -> list[Message]:
+        """The history that the agent was given."""
+        return self._input.messages
+
+    @property
     def messages(self) -> list[Message]:
         """The history after the events so far."""
         return list(self._conversation.messages)
@@ -84,6 +89,7 @@ class Turn:
         """
         for event in events:
             self._feed(event)
+        self._narrator.recall(self._conversation.messages)
         results = {m.tool_call_id: m for m in self._conversation.messages if isinstance(m, ToolMessage)}
         self._narrator.close_answered(results, via="replay")
 

@@ -91,6 +91,7 @@ class Player:
             thread_id="t1",
             one_at_a_time=True,
             agent_id="default",
+            journal=None,
         )
         self._texts: list[str] = []
         self._statuses: dict[str, list[str]] = {}

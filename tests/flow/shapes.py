@@ -245,8 +245,9 @@ SHAPES = [
 class Provider(litellm.CustomLLM):
     """Plays one turn a request: a shape, or a text. Keeps what it was asked."""
 
-    def __init__(self, turns: Sequence[Shape | str]) -> None:
+    def __init__(self, turns: Sequence[Shape | str], reply_id: str | None) -> None:
         super().__init__()
+        self._reply_id = reply_id
         self._turns = list(turns)
         self.requests: list[dict[str, Any]] = []
         self.closed = 0
@@ -258,7 +259,7 @@ class Provider(litellm.CustomLLM):
         self.requests.append(copy.deepcopy({"messages": plain, "options": optional_params or {}}))
         turn = self._turns[len(self.requests) - 1]
         try:
-            for chunk in _chunks(turn, f"reply-{len(self.requests)}"):
+            for chunk in _chunks(turn, self._reply_id or f"reply-{len(self.requests)}"):
                 yield chunk
         finally:
             self.closed += 1
@@ -280,9 +281,9 @@ def _chunk(reply: str, delta: Delta, finish: str | None) -> ModelResponseStream:
 
 
 @contextmanager
-def provider(*turns: Shape | str) -> Iterator[Provider]:
-    """Answer for `MODEL` while the block runs."""
-    handler = Provider(turns)
+def provider(*turns: Shape | str, reply_id: str | None = None) -> Iterator[Provider]:
+    """Answer for `MODEL` while the block runs; with `reply_id`, under the same id every time."""
+    handler = Provider(turns, reply_id)
     entry = {"provider": "shapes", "custom_handler": handler}
     litellm.custom_provider_map.append(entry)
     litellm.model_alias_map[MODEL] = "shapes/demo"

@@ -44,7 +44,7 @@ def generate_task_steps(steps: list[Step]) -> list[Step]:
     """Propose the steps of a task for the user to approve."""
 
 
-STEPS = [Step(description="Pack the naïve ☃ rover"), Step(description="Launch")]
+STEPS = [Step(description="Pack the ☃ rover"), Step(description="Launch")]
 
 
 async def test_the_next_model_request_holds_exactly_what_the_person_chose():
@@ -66,12 +66,12 @@ async def test_the_next_model_request_holds_exactly_what_the_person_chose():
                     "type": "function",
                     "function": {
                         "name": "generate_task_steps",
-                        "arguments": '{"steps": [{"description": "Pack the naïve ☃ rover"}, {"description": "Launch"}]}',
+                        "arguments": '{"steps": [{"description": "Pack the ☃ rover"}, {"description": "Launch"}]}',
                     },
                 }
             ],
         },
-        {"role": "tool", "tool_call_id": "call_1", "content": '[{"description":"Pack the naïve ☃ rover"}]'},
+        {"role": "tool", "tool_call_id": "call_1", "content": '[{"description":"Pack the ☃ rover"}]'},
     ]
     assert model.requests[0].options["temperature"] == 0.5
     assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["generate_task_steps"]

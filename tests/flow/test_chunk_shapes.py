@@ -53,7 +53,8 @@ async def play(agent: Any, shape: Shape, expected: tuple[list[int], int]) -> Non
 
     assert person.asked == asked
     # What a model wrote badly is handed on as it is; all else about the stream is legal.
-    recorded.assert_valid(despite=["AGUI204"] if refused else [])
+    broken = refused or shape.name == "two calls under one id, interleaved"
+    recorded.assert_valid(despite=["AGUI204"] if broken else [])
     if not asked and not refused:
         assert len(model.requests) == 1
         return

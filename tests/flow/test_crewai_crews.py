@@ -74,9 +74,9 @@ async def test_nobody_there_is_an_error_and_never_an_approval(kickoff):
 @ways
 async def test_a_refusal_ends_the_crew_and_is_not_asked_again(kickoff):
     llm = scripted("first draft")
-    with ScriptedPerson([lambda call: call.decline("off topic")]) as person, install(people=person):
-        with pytest.raises(Declined, match="off topic"):
-            await kickoff(crew_of(llm, human_input=True))
+    person = ScriptedPerson([lambda call: call.decline("off topic")])
+    with install(people=person), pytest.raises(Declined, match="off topic"):
+        await kickoff(crew_of(llm, human_input=True))
     assert len(person.asked) == len(llm.requests) == 1
 
 

@@ -11,7 +11,7 @@ from litellm import acompletion
 from hitl_nb import Session, human_in_the_loop
 from hitl_nb.agents import FlowAgent
 from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, says
-from tests.flow.shapes import MODEL, SHAPES, Shape, assert_acceptable, f, provider
+from tests.flow.shapes import MODEL, Shape, assert_acceptable, f, provider
 from tests.flow.valid import Recorded
 
 pytestmark = pytest.mark.timeout(120)
@@ -53,10 +53,10 @@ class WorkingFlow(Flow[CopilotKitState]):
     async def chat(self):
         message = await reply_of(self)
         self.state.messages.append(message)
-        return "look_up" if [c for c in message.tool_calls or () if c.function.name == "look_up"] else "end"
+        return "look_up" if [c for c in message.tool_calls or () if c.function.name == "look_up"] else "over"
 
     @router("look_up")
-    async def look_up(self):
+    async def answer(self):
         for call in self.state.messages[-1].tool_calls:
             self.state.messages.append({"role": "tool", "tool_call_id": call.id, "content": "42"})
             await copilotkit_emit_tool_result(call.id, "42")
@@ -66,7 +66,7 @@ class WorkingFlow(Flow[CopilotKitState]):
     async def chat_again(self):
         return await self.chat()
 
-    @listen("end")
+    @listen("over")
     async def end(self):
         pass
 
@@ -112,18 +112,10 @@ async def test_results_of_the_flow_itself_belong_to_their_call_although_ids_are_
 
 
 async def test_message_ids_that_a_provider_uses_again_are_two_messages():
-    with provider("One.", "Two.") as model:
-        model_ids = iter(["reply", "reply"])
+    with provider("One.", "Two.", reply_id="reply"):
         session = Session(ChatFlow)
-        import tests.flow.shapes as shapes
-
-        chunks = shapes._chunks
-        shapes._chunks = lambda turn, _: chunks(turn, next(model_ids))
-        try:
-            await session.run("First")
-            await session.run("Second")
-        finally:
-            shapes._chunks = chunks
+        await session.run("First")
+        await session.run("Second")
     assert [message.content for message in session.messages] == ["First", "One.", "Second", "Two."]
     assert len({message.id for message in session.messages}) == 4
 
@@ -135,4 +127,3 @@ async def test_a_wrong_call_does_not_come_back_to_the_model_as_broken_json():
     asked, result = model.requests[1]["messages"][-2:]
     assert json.loads(asked["tool_calls"][0]["function"]["arguments"]) == {"INVALID_JSON": '{"question": "G'}
     assert "not complete JSON" in result["content"]
-    assert SHAPES

@@ -113,7 +113,7 @@ def test_tools_that_cannot_be_told_apart_or_are_none_are_refused(tools, line):
 
 @pytest.mark.parametrize("agent", [42, "a flow", Nobody, None])
 def test_what_is_no_agent_is_refused_with_the_line_to_write(agent):
-    with pytest.raises(HitlError, match=r"Session\("):
+    with pytest.raises(HitlError, match=r"Session\(|HttpAgent\("):
         Session(agent)
 
 
