@@ -114,8 +114,8 @@ def _blocks(old: list[Any], new: list[Any]) -> Iterator[tuple[int, int, int, int
     if len(old) * len(new) > _ALIGNED and len(old) == len(new):
         yield 0, len(old), 0, len(new)
         return
-    texts = [[json.dumps(to_wire(item)) for item in items] for items in (old, new)]
-    matcher = SequenceMatcher(None, *texts, autojunk=len(old) * len(new) > _ALIGNED)
+    before, after = ([json.dumps(to_wire(item)) for item in items] for items in (old, new))
+    matcher = SequenceMatcher(None, before, after, autojunk=len(old) * len(new) > _ALIGNED)
     for _, first, last, start, end in matcher.get_opcodes():
         yield first, last, start, end
 

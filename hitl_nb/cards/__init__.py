@@ -1,13 +1,30 @@
 """What a person sees: built-in cards, and the static record that a decision leaves in the notebook.
 
-A card is made from a call (``render=StepReview``, or ``render=lambda call: StepReview(call, field="tasks")``) and
-drawn by the run's one root widget; a ``render`` of your own may return any ipywidget instead.
+A card is made from a call (``render=StepReview``, or ``render=partial(Choice, options=["keep", "drop"])``) and drawn
+by the run's one root widget; a ``render`` of your own may return any ipywidget instead. Without ``render`` it is a
+`Form`.
 """
 
 from hitl_nb.cards._card import Card
 from hitl_nb.cards._record import display_record
 from hitl_nb.cards._view import RunView
+from hitl_nb.cards.approval import Approval
+from hitl_nb.cards.choice import Choice
+from hitl_nb.cards.form import Form
 from hitl_nb.cards.plain import Plain
 from hitl_nb.cards.step_review import StepReview
+from hitl_nb.cards.text import Text
+from hitl_nb.cards.time_picker import TimePicker
 
-__all__ = ["Card", "Plain", "RunView", "StepReview", "display_record"]
+__all__ = [
+    "Approval",
+    "Card",
+    "Choice",
+    "Form",
+    "Plain",
+    "RunView",
+    "StepReview",
+    "Text",
+    "TimePicker",
+    "display_record",
+]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from hitl_nb._calls import Call
+from hitl_nb.cards._text import visible_tree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,13 @@ class Card:
         """Give what the browser draws, from ``call.args`` as far as they are there: plain JSON."""
         raise NotImplementedError
 
+    def shown(self) -> tuple[dict[str, Any], bool]:
+        """Give `props` with every invisible character written out, and whether there was any."""
+        return visible_tree(self.props())
+
+    async def prepare(self) -> None:
+        """Fetch what the card needs, once ``executing`` has begun; it is drawn before, and again afterwards."""
+
     def answer(self, value: Any) -> Any:
         """Give the answer for ``call.respond`` from what the browser sent.
 
@@ -58,6 +66,16 @@ class Card:
             InvalidValue: It cannot be an answer; the card shows why and stays open.
         """
         raise NotImplementedError
+
+    def decide(self, value: Any, *, by: str | None = None) -> bool:
+        """Answer the call with what the browser sent; gives whether this answer counts.
+
+        Raises:
+            InvalidValue: It cannot be an answer, or code has changed the arguments since they were shown; the card
+                says so and stays open.
+        """
+        self.call._check_unchanged()
+        return self.call.respond(self.answer(value), by=by, via="card")
 
     def headline(self) -> str:
         """Give the first line of the record of an answered call."""

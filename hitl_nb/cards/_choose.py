@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from hitl_nb._calls import Call
 from hitl_nb.cards._card import Card
+from hitl_nb.cards.form import Form
 from hitl_nb.cards.plain import Plain
 
 _log = logging.getLogger("hitl_nb")
@@ -15,10 +16,19 @@ _cards: WeakKeyDictionary[Call, Card] = WeakKeyDictionary()
 
 
 def card_of(call: Call) -> Card:
-    """Give the card of a call, the same one every time: its own built-in card, or the plain view."""
+    """Give the card of a call, the same one every time: its own built-in card, or the default one.
+
+    Raises:
+        Exception: Whatever its own card raised when it was made; `fall_back` then gives another.
+    """
     if call not in _cards:
-        _cards[call] = call.render(call) if _is_card(call.render) else Plain(call)
+        _cards[call] = call.render(call) if _is_card(call.render) else _default(call)
     return _cards[call]
+
+
+def _default(call: Call) -> Card:
+    """A form wherever anything is known about the arguments or the answer."""
+    return Plain(call) if call.args_type is None and call.answer_type is None else Form(call)
 
 
 def rendered(call: Call) -> Any:
@@ -28,7 +38,7 @@ def rendered(call: Call) -> Any:
         The ipywidget to show; None if the call is drawn by a card (a built-in one, or one that `render` returned).
 
     Raises:
-        Exception: Whatever `render` raised. The call then stays open, unapproved, and is drawn by the plain view.
+        Exception: Whatever `render` raised. The call then stays open, unapproved, and is drawn by the default card.
     """
     if call.render is None or _is_card(call.render):
         return None
@@ -44,6 +54,11 @@ def fall_back(call: Call) -> Card:
     _log.exception("The card of `%s` (%s) failed; the plain view is shown instead", call.name, call.id)
     _cards[call] = Plain(call)
     return _cards[call]
+
+
+def use_default(call: Call) -> None:
+    """Draw the call by the default card from now on: its own could not fetch what it shows."""
+    _cards[call] = _default(call)
 
 
 def has_preview(call: Call) -> bool:

@@ -10,7 +10,7 @@ from hitl_nb._transcript import CallEntry, Entry, MessageEntry
 from hitl_nb.cards._card import Card
 from hitl_nb.cards._choose import card_of, fall_back
 from hitl_nb.cards._record import record_of
-from hitl_nb.cards._text import WARNING, suspicious, visible
+from hitl_nb.cards._text import WARNING, visible
 
 Item = dict[str, Any]
 
@@ -37,9 +37,8 @@ def item_of(entry: Entry, warnings: dict[str, str]) -> Item:
 
 
 def _call_item(call: Call, warnings: dict[str, str]) -> Item:
-    card = card_of(call)
     try:
-        return _framed(call, card, warnings.get(call.id))
+        return _framed(call, card_of(call), warnings.get(call.id))
     except Exception as error:
         card = fall_back(call)
         warnings[call.id] = f"Its own card cannot show this call: {error}"
@@ -47,8 +46,7 @@ def _call_item(call: Call, warnings: dict[str, str]) -> Item:
 
 
 def _framed(call: Call, card: Card, warning: str | None) -> Item:
-    props = card.props() if call.outcome is None else {}
-    shown, escaped = _visible_tree(props)
+    shown, escaped = card.shown() if call.outcome is None else ({}, False)
     return {
         "key": call.id,
         "type": "call",
@@ -70,16 +68,3 @@ def _framed(call: Call, card: Card, warning: str | None) -> Item:
 def _title(name: str) -> str:
     words = name.replace("_", " ").replace("-", " ").strip()
     return words[:1].upper() + words[1:]
-
-
-def _visible_tree(value: Any) -> tuple[Any, bool]:
-    """Give plain JSON with every string made visible, and whether any of them hid something."""
-    if isinstance(value, str):
-        return visible(value), suspicious(value)
-    if isinstance(value, dict):
-        pairs = {key: _visible_tree(child) for key, child in value.items()}
-        return {key: child for key, (child, _) in pairs.items()}, any(found for _, found in pairs.values())
-    if isinstance(value, list):
-        shown = [_visible_tree(child) for child in value]
-        return [child for child, _ in shown], any(found for _, found in shown)
-    return value, False

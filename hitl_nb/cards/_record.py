@@ -11,6 +11,7 @@ from typing import Any
 from hitl_nb._calls import Call
 from hitl_nb._transcript import CallEntry, Entry, MessageEntry, NoteEntry, Transcript
 from hitl_nb.cards._card import Card, Row
+from hitl_nb.cards._choose import card_of, fall_back
 from hitl_nb.cards._text import visible
 
 _HEADLINES = {
@@ -46,8 +47,18 @@ class Record:
         return asdict(self) | {"rows": [asdict(row) for row in self.rows]}
 
 
+def record_of_call(call: Call) -> Record | None:
+    """Give the record of a call, by its own card or, if that fails, by the plain view; None if it is not decided."""
+    if call.outcome is None:
+        return None
+    try:
+        return record_of(call, card_of(call))
+    except Exception:
+        return record_of(call, fall_back(call))
+
+
 def record_of(call: Call, card: Card) -> Record:
-    """Give the record of a decided call."""
+    """Give the record of a decided call as its card has it."""
     headline = card.headline() if call.approved else _HEADLINES[call.outcome]
     if call.reason:
         headline = f"{headline}: {call.reason}"
@@ -139,14 +150,6 @@ def display_record(transcript: Transcript) -> None:
     """Put the record of a run into the current cell; needs IPython, as every kernel has."""
     from IPython.display import display
 
-    from hitl_nb.cards._choose import card_of
-
-    pairs = [(entry, _record(entry, card_of)) for entry in transcript]
+    pairs = [(entry, record_of_call(entry.call) if isinstance(entry, CallEntry) else None) for entry in transcript]
     if pairs:
         display(bundle(pairs), raw=True)
-
-
-def _record(entry: Entry, card_of: Any) -> Record | None:
-    if isinstance(entry, CallEntry) and entry.call.outcome is not None:
-        return record_of(entry.call, card_of(entry.call))
-    return None

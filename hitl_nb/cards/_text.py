@@ -30,6 +30,19 @@ def suspicious(text: str) -> bool:
     return visible(text) != text
 
 
+def visible_tree(value: Any) -> tuple[Any, bool]:
+    """Give plain JSON with every string made visible, and whether any of them hid something."""
+    if isinstance(value, str):
+        return visible(value), suspicious(value)
+    if isinstance(value, dict):
+        pairs = {key: visible_tree(child) for key, child in value.items()}
+        return {key: child for key, (child, _) in pairs.items()}, any(found for _, found in pairs.values())
+    if isinstance(value, list):
+        shown = [visible_tree(child) for child in value]
+        return [child for child, _ in shown], any(found for _, found in shown)
+    return value, False
+
+
 def _escape(character: str) -> str:
     return f"\\u{ord(character):04x}" if ord(character) <= 0xFFFF else f"\\U{ord(character):08x}"
 

@@ -14,9 +14,10 @@ from IPython.display import display, update_display
 
 from hitl_nb._calls import Call
 from hitl_nb._transcript import CallEntry, Entry, Transcript
-from hitl_nb.cards._choose import card_of, has_preview, rendered
+from hitl_nb.cards._card import Card
+from hitl_nb.cards._choose import card_of, has_preview, rendered, use_default
 from hitl_nb.cards._items import item_of
-from hitl_nb.cards._record import bundle, record_of
+from hitl_nb.cards._record import bundle, record_of_call
 from hitl_nb.cards._root import CardList
 from hitl_nb.errors import HitlError
 
@@ -45,6 +46,7 @@ class RunView:
         self._observed: dict[str, Call] = {}
         self._stack = ExitStack()
         self._display_id = ""
+        self._fetching: set[asyncio.Task[None]] = set()
 
     def open(self) -> None:
         """Put the view into the current cell and follow the transcript."""
@@ -57,6 +59,8 @@ class RunView:
     def close(self) -> None:
         """Stop following and leave the static record in the cell."""
         self._stack.close()
+        for task in self._fetching:
+            task.cancel()
         for call in self._observed.values():
             call.unobserve(self._on_trait, names=list(_OBSERVED))
         for cards in self._lists:
@@ -102,9 +106,11 @@ class RunView:
         try:
             widget = rendered(call)
         except Exception as error:
-            self._warnings[call.id] = f"Its `render` failed ({type(error).__name__}: {error}); plain view instead."
+            why = f"{type(error).__name__}: {error}"
+            self._warnings[call.id] = f"Its `render` failed ({why}); the default card instead."
             return
         if widget is None:
+            self._fetch(call)
             return
         if not isinstance(widget, ipywidgets.DOMWidget):
             self._warnings[call.id] = f"Its `render` returned a `{type(widget).__name__}`, not a widget."
@@ -113,6 +119,29 @@ class RunView:
         self._slots[call.id] = widget
         self._lists.append(self._new_list())
         self._box.children = (*self._box.children, widget, self._lists[-1])
+
+    def _fetch(self, call: Call) -> None:
+        """Let a card fetch what it needs, and draw it again afterwards."""
+        if call.render is None:
+            return
+        try:
+            card = card_of(call)
+        except Exception:
+            return  # drawing it fails in the same way, and says so
+        if type(card).prepare is not Card.prepare:
+            task = asyncio.get_running_loop().create_task(self._fetched(call, card))
+            self._fetching.add(task)
+            task.add_done_callback(self._fetching.discard)
+
+    async def _fetched(self, call: Call, card: Card) -> None:
+        try:
+            await card.prepare()
+        except Exception as error:
+            self._warnings[call.id] = (
+                f"Its card could not fetch what it shows ({type(error).__name__}: {error}); the default card instead."
+            )
+            use_default(call)
+        self._changed(CallEntry(key=call.id, call=call))
 
     def _empty_slot(self, call: Call) -> None:
         widget = self._slots.pop(call.id, None)
@@ -151,17 +180,14 @@ class RunView:
             return call._too_late(message.get("value"))
         if message["op"] == "decline":
             return call.decline(message.get("reason") or None, by=self._user, via="card")
-        return call.respond(card_of(call).answer(message.get("value")), by=self._user, via="card")
+        return card_of(call).decide(message.get("value"), by=self._user)
 
     # -- what is saved --------------------------------------------------------------------------------------
 
     def _record(self) -> dict[str, Any]:
         return bundle(
-            (entry, self._record_of(entry.call) if isinstance(entry, CallEntry) else None) for entry in self.transcript
+            (entry, record_of_call(entry.call) if isinstance(entry, CallEntry) else None) for entry in self.transcript
         )
-
-    def _record_of(self, call: Call) -> Any:
-        return record_of(call, card_of(call)) if call.outcome is not None else None
 
     def _live_bundle(self) -> dict[str, Any]:
         view = {"model_id": self._box.model_id, "version_major": 2, "version_minor": 0}

@@ -1,16 +1,15 @@
-"""The view of a tool without a card of its own: its arguments to read, Confirm and Decline."""
+"""The view of a call without a card of its own, and of one whose card fails: read it, Confirm or Decline."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from pydantic import BaseModel
-
-from hitl_nb.cards._card import Card, Row, names_of, value_of
-from hitl_nb.cards._text import plain
+from hitl_nb._schema import readable
+from hitl_nb.cards._card import Card, Row
+from hitl_nb.cards._forms import answer_form_of
+from hitl_nb.cards._proposal import accepted_as, is_as_proposed, proposal_of
+from hitl_nb.cards._rows import argument_rows, row_props
 from hitl_nb.errors import InvalidValue
-
-_LONG = 80
-"""Characters from which on a text gets a box of its own; nothing is ever cut off."""
 
 
 class Plain(Card):
@@ -20,12 +19,7 @@ class Plain(Card):
 
     def props(self) -> dict[str, Any]:
         """Give one row an argument."""
-        return {
-            "rows": [
-                {"label": row.label, "text": row.text, "long": len(row.text) > _LONG or "\n" in row.text}
-                for row in self.rows()
-            ]
-        }
+        return {"rows": row_props(self.rows())}
 
     def answer(self, value: Any) -> Any:
         """Give the proposal itself as the answer, in the form that the answer type takes.
@@ -34,31 +28,28 @@ class Plain(Card):
             InvalidValue: The tool asks for something that is not among its arguments (a text, a date): confirming
                 cannot answer that.
         """
-        proposal = self.call.args if self.call.proposal is None else self.call.proposal
-        if self.call.answer_type is None:
-            return proposal
-        for proposal in self._proposals():
-            try:
-                checked = self.call.answer_type.validate(proposal)
-            except InvalidValue:
-                continue
-            # Never let a conversion invent an answer: the text "yes" must not become True.
-            if type(checked) is type(proposal) and checked == proposal:
-                return proposal
+        proposal = proposal_of(self.call)
+        if proposal is not None:
+            return proposal.value
+        if self.call.answer_type is not None and accepted_as(self.call.answer_type, True) is True:
+            return True
         raise InvalidValue(
             f"Confirm cannot answer `{self.call.name}`: it asks for something that is not among its arguments. "
             f"Answer in a cell with `session.pending[0].respond(...)`, or write "
             f"`@human_in_the_loop(render=...)` on `{self.call.name}`."
         )
 
-    def _proposals(self) -> list[Any]:
-        args = self.call.args
-        fields = [value_of(args, name) for name in names_of(args)]
-        # A single structured argument is the proposal; a single text is more likely the question.
-        sole = [field for field in fields if isinstance(field, (list, Mapping, BaseModel))] if len(fields) == 1 else []
-        return [args, *([] if self.call.proposal is None else [self.call.proposal]), *sole, True]
+    def headline(self) -> str:
+        """Give whether it was confirmed as proposed; else what was answered."""
+        answer = self.call.answer
+        if answer is None or answer is True or is_as_proposed(self.call):
+            return "Confirmed"
+        return f"Answered: {_compact(readable(answer, answer_form_of(self.call)))}"
 
     def rows(self) -> Sequence[Row]:
         """Give the arguments, one a row."""
-        args = self.call.args
-        return [Row(label=name, text=plain(value_of(args, name))) for name in names_of(args)]
+        return argument_rows(self.call)
+
+
+def _compact(shown: Any) -> str:
+    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)

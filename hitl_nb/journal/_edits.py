@@ -1,43 +1,43 @@
-"""What a person changed in what was proposed, as paths: `[["steps", 1, "status"]]`."""
+"""What a person changed in what was proposed: `[{"path": "steps[1].status", "from": "enabled", "to": "disabled"}]`."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-from hitl_nb.journal._plain import json_text
+from hitl_nb._calls import Call, Decision
+from hitl_nb._schema import FormNode, changes_of
 
-Path = list[str | int]
+_ANY = FormNode(kind="json")
 
 
-def edited_paths(args: Any, proposal: Any, answer_json: str) -> list[Path] | None:
-    """Compare an answer with what was proposed.
+def edits_of(call: Call, decision: Decision, original_json: str, answer_json: str) -> list[dict[str, Any]] | None:
+    """Give what was changed: as the card says, else by comparing.
 
     Args:
-        args: The arguments.
-        proposal: What a plain Confirm would have answered; None means the arguments themselves.
-        answer_json: The answer as JSON text.
+        call: The call.
+        decision: Its approval.
+        original_json: What was proposed, as JSON text without secrets.
+        answer_json: What was answered, likewise.
 
     Returns:
-        The place of each difference, in the arguments; empty if there is none. None if the answer is no edited form of
-        the proposal at all (a text that answers a question), so that there is nothing to compare.
+        ``{"path": …, "from": …, "to": …}`` a change, as `Call.edits`; empty if there is none. None if the answer is no
+        form of the proposal at all (a text that answers a question), so that there is nothing to compare.
     """
-    original_json = json_text(args if proposal is None else proposal)
-    if _untouched(original_json, answer_json, is_args=proposal is None):
+    if decision.edits:
+        return list(decision.edits)
+    is_args = call.proposal is None
+    if _untouched(original_json, answer_json, is_args=is_args):
         return []
-    place: Path = []
-    original, answer = json.loads(original_json), json.loads(answer_json)
-    if proposal is None:
-        place, original = _proposed(original, answer)
-    if not _alike(original, answer):
-        return None
-    return [place + path for path in _differences(original, answer)]
+    name, original, answer = "", json.loads(original_json), json.loads(answer_json)
+    if is_args:
+        name, original = _proposed(original, answer)
+    return changes_of(original, answer, _ANY, name=name) if _alike(original, answer) else None
 
 
 def _untouched(original: str, answer: str, *, is_args: bool) -> bool:
     """The usual case, told by the texts: the arguments, or the only one of them, as they were."""
     if original == answer:
         return True
-    if not is_args or not original.endswith(f":{answer}}}") or answer[0] not in "{[":
+    if not is_args or answer[0] not in "{[" or not original.endswith(f":{answer}}}"):
         return False
     try:
         # What is left of `{"steps":…}` is one key, and only then one JSON text.
@@ -46,39 +46,17 @@ def _untouched(original: str, answer: str, *, is_args: bool) -> bool:
         return False
 
 
-def _proposed(args: Any, answer: Any) -> tuple[Path, Any]:
+def _proposed(args: Any, answer: Any) -> tuple[str, Any]:
     """The arguments, or the only one of them: a tool that gets `steps` answers with the steps."""
     if not isinstance(args, dict) or not args:
-        return [], None
+        return "", None
     if isinstance(answer, dict) and args.keys() & answer.keys():
-        return [], args
+        return "", args
     [(name, sole), *others] = args.items()
-    return ([name], sole) if isinstance(sole, dict | list) and not others else ([], None)
+    return (name, sole) if isinstance(sole, dict | list) and not others else ("", None)
 
 
 def _alike(original: Any, answer: Any) -> bool:
     kinds = (dict, list, str, bool)
     first, second = (next((kind for kind in kinds if isinstance(each, kind)), None) for each in (original, answer))
     return original is not None and answer is not None and first is second
-
-
-def _differences(original: Any, answer: Any) -> Iterator[Path]:
-    if isinstance(original, dict) and isinstance(answer, dict):
-        for key in dict.fromkeys([*original, *answer]):
-            if key not in original or key not in answer:
-                yield [key]
-            else:
-                yield from ([key, *path] for path in _differences(original[key], answer[key]))
-    elif isinstance(original, list) and isinstance(answer, list):
-        for place, (old, new) in enumerate(zip(original, answer, strict=False)):
-            yield from ([place, *path] for path in _differences(old, new))
-        yield from ([place] for place in range(*sorted((len(original), len(answer)))))
-    elif not _same_scalar(original, answer):
-        yield []
-
-
-def _same_scalar(original: Any, answer: Any) -> bool:
-    if isinstance(original, bool) != isinstance(answer, bool):
-        return False
-    both_nan = original != original and answer != answer
-    return bool(original == answer or both_nan)

@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from sqlite3 import IntegrityError
@@ -87,10 +87,10 @@ class Journal(Reading):
         question. Another one under the id of an old one is a new question, whose answer is its own.
 
         Args:
-            call: The call, opened.
+            call: The call, its arguments validated.
             arguments: The arguments as the model wrote them: JSON text.
-            parameters: What checked them. Needed for a tool defined by JSON Schema, whose secrets are plain text;
-                default: the type of ``call.args``, if it is a model.
+            parameters: What checked them; it says where a secret stands as plain text. Default: ``call.args_type``,
+                else the type of the arguments, if it is a model.
         """
         row = self._rows.asked(call, arguments, parameters)
         with self._store.writing() as transaction:
@@ -184,15 +184,24 @@ class Journal(Reading):
 
     # -- a restart ----------------------------------------------------------------------------------------
 
-    def save_thread(self, thread_id: str, messages_json: str, state_json: str) -> None:
+    def save_thread(
+        self,
+        thread_id: str,
+        messages_json: str,
+        state_json: str,
+        *,
+        parameters: Mapping[str, Validator] | None = None,
+    ) -> None:
         """Record a conversation as it is now; only what is new since the last time takes space.
 
         Args:
             thread_id: The conversation.
-            messages_json: The history, a JSON array.
+            messages_json: The history as AG-UI writes it, a JSON array.
             state_json: The shared state, JSON.
+            parameters: Tool name → what checks its arguments: they say where a tool call in the history holds a secret,
+                also one that nobody was asked yet. Those of calls that went through `asked` are known.
         """
-        self._threads.save(thread_id, messages_json, state_json)
+        self._threads.save(thread_id, messages_json, state_json, parameters or {})
 
     def load_thread(self, thread_id: str) -> ThreadRecord | None:
         """Give all that is known of a conversation, None if that is nothing."""

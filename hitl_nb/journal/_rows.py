@@ -9,7 +9,7 @@ from hitl_nb._calls import Call, Decision
 from hitl_nb._encoding import encode
 from hitl_nb._schema import Validator
 from hitl_nb.errors import InvalidValue
-from hitl_nb.journal._edits import edited_paths
+from hitl_nb.journal._edits import edits_of
 from hitl_nb.journal._hiding import MASK, NO_FACTS, TypeFacts, facts_of, facts_of_type
 from hitl_nb.journal._plain import json_text, sha256_of, storable
 from hitl_nb.journal._secrets import KnownSecrets
@@ -44,9 +44,9 @@ class RowWriter:
         Args:
             call: The call, its arguments validated.
             arguments: The model's own JSON text.
-            parameters: What checked them; default: the type of ``call.args``, if it is a model.
+            parameters: What checked them; default: what the call says, else their type, if it is a model.
         """
-        facts = _facts_of_args(call, parameters)
+        facts = _facts_of(call.args, parameters or call.args_type)
         args = self._args(call, arguments, facts)
         keep_raw = facts.hider is None and MASK not in args and not _same(arguments, args)
         return {
@@ -63,7 +63,7 @@ class RowWriter:
         }
 
     def _args(self, call: Call, arguments: str, facts: TypeFacts) -> str:
-        if call.args is not None and call.status != "inProgress":
+        if call.args is not None and call.asked_at is not None:
             return self._clean(call.args, facts)
         # Never validated, so no schema can say where in it a secret stands.
         if facts.hider is None:
@@ -85,7 +85,7 @@ class RowWriter:
             **self.call(call),
             "ts": written(decision.at),
             "answer": answer,
-            "edited": None if given is None else _edited(call, given),
+            "edited": None if answer is None else self._edited(call, decision, answer),
             "outcome": decision.outcome,
             "by": storable(self.secrets.scrub_text(decision.by)),
             "via": decision.via,
@@ -95,6 +95,11 @@ class RowWriter:
             "latency_ms": None if took is None else took // timedelta(milliseconds=1),
             "redacted": _redacted(answer=answer, result=None if result == decision.result else MASK),
         }
+
+    def _edited(self, call: Call, decision: Decision, answer: str) -> str | None:
+        checks = call.args_type if call.proposal is None else None
+        edits = edits_of(call, decision, self._clean(call.original, _facts_of(call.original, checks)), answer)
+        return None if edits is None else self.secrets.scrub_json(json_text(edits))
 
     def late(self, call: Call, value: Any, by: str | None) -> dict[str, Any]:
         """Give the columns of an answer that came after the first."""
@@ -122,17 +127,11 @@ class RowWriter:
         return self.secrets.scrub_json(text)
 
 
-def _facts_of_args(call: Call, parameters: Validator | None) -> TypeFacts:
-    if parameters is not None:
-        return facts_of(parameters)
-    type_: Any = type(call.args)
+def _facts_of(value: Any, checks: object) -> TypeFacts:
+    if checks is not None:
+        return facts_of(checks)
+    type_: Any = type(value)
     return facts_of_type(type_) if hasattr(type_, "__pydantic_validator__") else NO_FACTS
-
-
-def _edited(call: Call, answer: str) -> str | None:
-    # Compared before anything is hidden (a secret that was changed is an edit); only the places are kept.
-    paths = edited_paths(call.args, call.proposal, answer)
-    return None if paths is None else json_text(paths)
 
 
 def _redacted(**texts: str | None) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 
-from hitl_nb.journal._hiding import MASK
+from hitl_nb.journal._hiding import MASK, Hider
 
 _SHORTEST: Final = 4
 """Characters from which on a secret is also found inside longer text; shorter ones would tear words apart."""
@@ -47,6 +47,17 @@ class KnownSecrets:
     def add_arguments(self, text: str) -> None:
         """Remember a tool call's whole arguments: they may hold a secret in a place that nobody can tell."""
         self._remember(text, _UNREADABLE)
+
+    def learn_arguments(self, text: str, hider: Hider) -> None:
+        """Remember the secrets in a tool call's arguments, of which nobody has said yet that they are valid."""
+        try:
+            value = json.loads(text)
+        except ValueError:
+            self.add_arguments(text)
+            return
+        found: list[Any] = []
+        hider.hide(value, found)
+        self.add(found)
 
     def add_typed(self, value: Any) -> None:
         """Remember what every `SecretStr` and the like in `value` hides."""

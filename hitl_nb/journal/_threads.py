@@ -6,11 +6,13 @@ order gives the whole.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hitl_nb._schema import Validator
 from hitl_nb.journal._decisions import OpenCall, StoredDecision
+from hitl_nb.journal._hiding import facts_of
 from hitl_nb.journal._secrets import KnownSecrets
 from hitl_nb.journal._store import Store
 
@@ -73,9 +75,11 @@ class Threads:
         self._secrets = secrets
         self._latest: dict[str, Snapshot] = {}
 
-    def save(self, thread: str, messages_json: str, state_json: str) -> None:
+    def save(self, thread: str, messages_json: str, state_json: str, parameters: Mapping[str, Validator]) -> None:
         """Append what has changed since the last save, whichever process made that."""
-        messages, state = (self._secrets.scrub(json.loads(text)) for text in (messages_json, state_json))
+        messages, state = json.loads(messages_json), json.loads(state_json)
+        self._learn(messages, parameters)
+        messages, state = self._secrets.scrub(messages), self._secrets.scrub(state)
         # Forgotten until the row is committed: a save that failed must not count as saved.
         snapshot = self._latest.pop(thread, None) or Snapshot()
         with self._store.writing() as transaction:
@@ -84,6 +88,17 @@ class Threads:
             if change is not None:
                 snapshot.row = transaction.append("thread_saved", thread=thread, question=None, value=_text(change))
         self._latest[thread] = snapshot
+
+    def _learn(self, messages: list[Any], parameters: Mapping[str, Validator]) -> None:
+        """Look for secrets where the tools' schemas say that they stand, before anything is written."""
+        hiders = {name: hider for name, checks in parameters.items() if (hider := facts_of(checks).hider) is not None}
+        if not hiders:
+            return
+        for message in messages:
+            for tool_call in message.get("toolCalls") or ():
+                function = tool_call["function"]
+                if function["name"] in hiders:
+                    self._secrets.learn_arguments(function["arguments"], hiders[function["name"]])
 
 
 def folded(rows: Iterable[tuple[Any, ...]]) -> tuple[list[dict[str, Any]], Any] | None:

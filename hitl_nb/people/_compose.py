@@ -86,7 +86,7 @@ class AllOf:
             if ballots[0].result != ballot.result:
                 call.decline("the approvers gave different answers", by=" and ".join(map(_by, ballots)))
                 return
-        call.respond(ballots[0].answer, by=" and ".join(map(_by, ballots)))
+        call.respond(ballots[0].answer, edits=ballots[0].edits, by=" and ".join(map(_by, ballots)))
 
     def watch(self, transcript: Any) -> Any:
         """Let the first person who wants to follow the run do so."""

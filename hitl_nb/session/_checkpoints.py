@@ -7,7 +7,8 @@ older ``CUSTOM on_interrupt`` event travels as ``forwardedProps.command`` (facts
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from ag_ui.core import CustomEvent, Event, Interrupt, ResumeEntry, ToolMessage
 from pydantic_core import to_jsonable_python
@@ -15,6 +16,9 @@ from pydantic_core import to_jsonable_python
 from hitl_nb._calls import Call
 from hitl_nb._encoding import encode
 from hitl_nb._schema import validator_for
+from hitl_nb.cards import Form
+
+_YES: Final = {"approved": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,19 +45,30 @@ class Checkpoint:
 
     def call(self, **identity: Any) -> Call:
         """Give the call that asks for its answer."""
-        interrupt = self.interrupt
-        schema = interrupt.response_schema
+        interrupt, schema = self.interrupt, self._schema
+        render = identity.pop("render", None)
         call = Call(
             id=interrupt.id,
             name=interrupt.reason,
             kind="interrupt",
             message=interrupt.message or "",
-            answer_type=validator_for(schema) if isinstance(schema, dict) and schema else None,
+            answer_type=validator_for(schema) if schema else None,
+            render=render or (partial(Form, initial=_YES) if self._knows_yes else None),
             **identity,
         )
-        # Without a schema a yes has the form that AG-UI's own examples use; a no is never a payload.
-        call.proposal = {"approved": True}
+        # A yes has the form that AG-UI's own examples use, unless the schema has none; a no is never a payload.
+        call.proposal = _YES if self._knows_yes or not schema else True
         return call
+
+    @property
+    def _schema(self) -> dict[str, Any]:
+        schema = self.interrupt.response_schema
+        return schema if isinstance(schema, dict) else {}
+
+    @property
+    def _knows_yes(self) -> bool:
+        properties = self._schema.get("properties")
+        return isinstance(properties, dict) and "approved" in properties
 
     @property
     def args(self) -> dict[str, Any]:

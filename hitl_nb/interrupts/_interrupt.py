@@ -1,26 +1,23 @@
-"""Checkpoints: the code decides to ask, and goes on with the answer or not at all.
-
-The counterpart of the web's ``interrupt(...)`` + ``useInterrupt``, without a graph to suspend: the code stands still at
-``await interrupt(...)`` while the kernel stays free, in a cell, in a step of a Flow, or in a worker thread
-(`interrupt.sync`). What ran before it has run once and is not run again.
-"""
+"""`interrupt`: from the question in the code to the answer, in whichever loop or thread the code runs."""
 
 import asyncio
 import itertools
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from hitl_nb._calls import Call, Kind
+from hitl_nb._calls import AnswerType, Call, Kind
+from hitl_nb._encoding import encode
 from hitl_nb._kernel import current_kernel
 from hitl_nb._schema import validator_for
 from hitl_nb._transcript import Transcript
 from hitl_nb._waiting import loop_answers
-from hitl_nb.errors import Cancelled, Declined, Expired, LoopBlockedError, UsageError
+from hitl_nb.errors import Cancelled, Declined, Expired, InvalidValue, LoopBlockedError, UsageError
 from hitl_nb.people import Asking, Person, asking, current_asking, delivering, people_of, showing
 
 _numbers = itertools.count(1)
-_RAISE = object()
+RAISE = object()
+"""The default of ``on_timeout=``."""
 
 
 class _Interrupt:
@@ -35,7 +32,7 @@ class _Interrupt:
         reason: str = "interrupt",
         render: Any = None,
         timeout: float | None = None,
-        on_timeout: Any = _RAISE,
+        on_timeout: Any = RAISE,
         people: Person | Sequence[Person] | None = None,
         kind: Kind = "interrupt",
     ) -> Coroutine[Any, Any, Any]:
@@ -61,30 +58,15 @@ class _Interrupt:
             Declined, Cancelled, Expired: The person said no, the question was withdrawn, time was up. Never approved.
             NoHumanError: Nobody can be asked here.
         """
-        if not isinstance(message, str) or not message.strip():
-            raise UsageError(
-                f"`interrupt` needs a question in words, not `{message!r}`. Write "
-                '`await interrupt("Delete these rows?", rows)`.'
-            )
-        call = Call(
-            id=f"interrupt_{next(_numbers)}",
+        call = question(
+            message,
             name=reason,
             kind=kind,
-            message=message,
             answer_type=None if answer is None else validator_for(answer),
             render=render,
+            proposal=True if payload is None else payload,
         )
-        call.proposal = True if payload is None else payload
-        return self._decided(call, payload, timeout, on_timeout, people)
-
-    async def _decided(self, call: Call, payload: Any, timeout: float | None, on_timeout: Any, people: Any) -> Any:
-        call._open(_shown(payload))
-        current = current_asking()
-        if current is not None and people is None:
-            return await _ask(current, call, timeout, on_timeout)
-        transcript, chosen = Transcript(), people_of(people)
-        with delivering(), showing(chosen, transcript), asking(chosen, transcript) as alone:
-            return await _ask(alone, call, timeout, on_timeout)
+        return decided(call, payload, timeout=timeout, on_timeout=on_timeout, people=people)
 
     def sync(self, message: str, payload: Any = None, **options: Any) -> Any:
         """Do the same from a worker thread (a sync step of a Flow, ``asyncio.to_thread``): blocks this thread only.
@@ -113,25 +95,70 @@ interrupt = _Interrupt()
 """Stop here and ask a person: ``await interrupt("Delete these rows?", rows)``; `interrupt.sync` in a thread."""
 
 
-async def approve(message: str, payload: Any = None, **options: Any) -> bool:
-    """Ask for a yes or no.
+def question(
+    message: str,
+    *,
+    name: str,
+    kind: Kind,
+    answer_type: AnswerType | None,
+    render: Any,
+    proposal: Any,
+    words: Callable[[Any], str] | None = None,
+) -> Call:
+    """Give the call for a question of the code.
 
     Args:
         message: The question.
-        payload: What it is about.
-        options: As for `interrupt`.
-
-    Returns:
-        True if the person approved exactly this. False if it was declined, cancelled or expired.
+        name: A word for the kind of checkpoint.
+        kind: What the journal calls it.
+        answer_type: What checks the answer; None takes anything.
+        render: As for `interrupt`.
+        proposal: What Confirm answers with; True proposes nothing.
+        words: Gives an answer in words, where it has no JSON form.
 
     Raises:
-        NoHumanError: Nobody can be asked here.
+        UsageError: The question has no words.
     """
+    if not isinstance(message, str) or not message.strip():
+        raise UsageError(
+            f"`{name}` needs a question in words, not `{message!r}`. Write "
+            '`await interrupt("Delete these rows?", rows)`.'
+        )
+    identity = f"interrupt_{next(_numbers)}"
+    call = Call(id=identity, name=name, kind=kind, message=message, answer_type=answer_type, render=render)
+    call.proposal = proposal
+    call._encode = lambda answer: _in_words(answer, words or repr)
+    return call
+
+
+def _in_words(answer: Any, words: Callable[[Any], str]) -> str:
+    # The answer goes to code, as it is; its words are for the record only.
     try:
-        await interrupt(message, payload, reason=options.pop("reason", "approve"), **options)
-    except (Declined, Cancelled, Expired):
-        return False
-    return True
+        return encode(answer)
+    except InvalidValue:
+        return words(answer)
+
+
+async def decided(
+    call: Call,
+    payload: Any,
+    *,
+    timeout: float | None = None,
+    on_timeout: Any = RAISE,
+    people: Person | Sequence[Person] | None = None,
+) -> Any:
+    """Have a call decided by the people of the run that this code is part of, else by `people`; gives the answer.
+
+    Raises:
+        Exception: All that `interrupt` raises.
+    """
+    call._open(_shown(payload))
+    current = current_asking()
+    if current is not None and people is None:
+        return await _ask(current, call, timeout, on_timeout)
+    transcript, chosen = Transcript(), people_of(people)
+    with delivering(), showing(chosen, transcript), asking(chosen, transcript) as alone:
+        return await _ask(alone, call, timeout, on_timeout)
 
 
 async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: Any) -> Any:
@@ -150,11 +177,11 @@ async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: An
 
 
 async def _expired(asking: Asking, call: Call, on_timeout: Any) -> Any:
-    if on_timeout is not _RAISE and callable(on_timeout):
+    if on_timeout is not RAISE and callable(on_timeout):
         await Asking(people=[on_timeout], transcript=asking.transcript, loop=asking.loop).ask(call)
         return _result(call)
     call._refuse("expired", "nobody answered in time", via="timeout")
-    if call.outcome == "expired" and on_timeout is not _RAISE:
+    if call.outcome == "expired" and on_timeout is not RAISE:
         return on_timeout
     return _result(call)
 

@@ -1,0 +1,101 @@
+"""A yes or no, with a hint of the risk and room for a reason."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from hitl_nb._calls import Call
+from hitl_nb.cards._card import Card, Row, value_of
+from hitl_nb.cards._proposal import NOT_ACCEPTED, accepted_as, proposal_of
+from hitl_nb.cards._rows import argument_rows, row_props
+from hitl_nb.errors import InvalidValue, ToolDefinitionError
+
+
+class Approval(Card):
+    """Shows what is to be approved, with Approve and Decline.
+
+    The answer is True where the answer type is ``bool``, ``{"approved": True}`` (with the reason, if there is one)
+    where it has that form or where there is none, and else the proposal itself. A no is never an answer: the call is
+    declined.
+
+    Args:
+        call: The call.
+        risk: Whether a mistake is cheap (``low``) or not (``high``); None says nothing.
+        reason: Whether the person may (``optional``) or must (``required``) say why; None asks for no reason.
+    """
+
+    module: ClassVar[str] = "approval"
+    confirm: ClassVar[str] = "Approve"
+
+    def __init__(
+        self,
+        call: Call,
+        *,
+        risk: Literal["low", "high"] | None = None,
+        reason: Literal["optional", "required"] | None = None,
+    ) -> None:
+        super().__init__(call)
+        if risk not in (None, "low", "high") or reason not in (None, "optional", "required"):
+            raise ToolDefinitionError(
+                f"`Approval` knows no risk `{risk}` with reason `{reason}`. "
+                'Write `render=partial(Approval, risk="high", reason="required")`.'
+            )
+        self._risk, self._reason = risk, reason
+
+    def props(self) -> dict[str, Any]:
+        """Give the rows to read, the risk and whether there is a reason to give."""
+        return {"rows": row_props(argument_rows(self.call)), "risk": self._risk, "reason": self._reason}
+
+    def answer(self, value: Any) -> Any:
+        """Give the yes in the form that the answer type takes.
+
+        Raises:
+            InvalidValue: It is no yes, the reason is missing, or the answer type takes none of these forms.
+        """
+        reason = self._reason_in(value)
+        if self.call.answer_type is None:
+            yes = {"approved": True} if reason is None else {"approved": True, "reason": reason}
+            return yes if self.call.proposal is None else self.call.proposal
+        for form in self._forms(reason):
+            accepted = accepted_as(self.call.answer_type, form)
+            if accepted is not NOT_ACCEPTED:
+                return accepted
+        raise InvalidValue(
+            f"A yes cannot answer `{self.call.name}`: it asks for something else. "
+            f"Write `-> bool` on `{self.call.name}`, or another `render=`."
+        )
+
+    def _forms(self, reason: str | None) -> Iterator[Any]:
+        yield True
+        if reason is not None:
+            yield {"approved": True, "reason": reason}
+        yield {"approved": True}
+        proposal = proposal_of(self.call)
+        if proposal is not None:
+            yield proposal.value
+
+    def _reason_in(self, value: Any) -> str | None:
+        if not isinstance(value, Mapping) or value.get("approved") is not True:
+            raise InvalidValue("The card sent no approval.")
+        reason = value.get("reason")
+        given = reason.strip() if isinstance(reason, str) and self._reason is not None else ""
+        if self._reason == "required" and not given:
+            raise InvalidValue("Say why: this approval needs a reason.")
+        return given or None
+
+    def decide(self, value: Any, *, by: str | None = None) -> bool:
+        """Approve with what the browser sent.
+
+        Raises:
+            InvalidValue: As `answer`.
+        """
+        self.call._check_unchanged()
+        return self.call.respond(self.answer(value), reason=self._reason_in(value), by=by, via="card")
+
+    def headline(self) -> str:
+        """Give the decision; a no that came as an answer (from a rule, say) is a no."""
+        answer = self.call.answer
+        return "Answered: no" if answer is False or value_of(answer, "approved") is False else "Approved"
+
+    def rows(self) -> Sequence[Row]:
+        """Give what it was about."""
+        return argument_rows(self.call)

@@ -1,0 +1,143 @@
+"""The card of every tool that has no other: a form, drawn from the schema of the arguments or of the answer.
+
+The browser sends only what the person changed; it is applied here, to the proposed object itself, and checked. So an
+untouched Confirm answers with exactly what was proposed, and an edit changes exactly one place (facts/peers.md §3: no
+form library does both).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from hitl_nb._calls import Call
+from hitl_nb._schema import MISSING, apply_edits, changes_of, hide_secrets, to_wire
+from hitl_nb.cards._card import Card, Row
+from hitl_nb.cards._exact import readable_form, readable_value
+from hitl_nb.cards._page import Page, page_of, preview_of
+from hitl_nb.cards._proposal import is_as_proposed
+from hitl_nb.cards._rows import answer_row, argument_rows, change_rows, row_props, rows_of
+from hitl_nb.cards._text import visible, visible_tree
+from hitl_nb.errors import InvalidValue
+
+
+class Form(Card):
+    """A proposal to review and edit, or an answer to give.
+
+    Args:
+        call: The call. If its answer type takes what was proposed (the arguments themselves, or the only one of them
+            if that is a list or object), or if it has none, the proposal is reviewed: confirmed, edited, declined, or
+            answered with words instead. Otherwise the arguments are the question, and the form is for the answer.
+        initial: What the answer starts from, in place of an empty form; then nothing is reviewed.
+    """
+
+    module: ClassVar[str] = "form"
+
+    def __init__(self, call: Call, *, initial: Any = MISSING) -> None:
+        super().__init__(call)
+        self._initial = initial
+        self._opened: Page | None = None
+        self._errors: list[dict[str, Any]] = []
+
+    def props(self) -> dict[str, Any]:
+        """Give the form tree, the value with its secrets hidden, what to read beside it, and the errors by path."""
+        page = self._page()
+        return {
+            "form": page.form.to_wire(),
+            "value": to_wire(hide_secrets(page.value, page.form)),
+            "layout": page.layout,
+            "rows": row_props(argument_rows(self.call)) if page.mode == "answer" else [],
+            "mode": page.mode,
+            "instead": self._takes_words(page),
+            "errors": self._errors,
+        }
+
+    def shown(self) -> tuple[dict[str, Any], bool]:
+        """Give `props`, exact where the person edits, with every invisible character written out."""
+        props = self.props()
+        form, in_form = readable_form(props["form"])
+        value, layout, in_value = readable_value(props["value"], props["layout"])
+        rows, in_rows = visible_tree(props["rows"])
+        errors = [{**error, "message": visible(error["message"])} for error in self._errors]
+        shown = {"form": form, "value": value, "layout": layout, "rows": rows, "errors": errors}
+        return props | shown, in_form or in_value or in_rows
+
+    def answer(self, value: Any) -> Any:
+        """Give the value of ``{"edits": [...]}``: the proposal itself if nothing was changed.
+
+        Raises:
+            InvalidValue: `errors` has the path of each fault.
+        """
+        page = self._page()
+        final = apply_edits(page.value, _edits_in(value), form=page.form)
+        return final if final is page.value and page.mode == "review" else page.checks.validate(final)
+
+    def decide(self, value: Any, *, by: str | None = None) -> bool:
+        """Answer the call with what the browser sent: edits, or words in place of an answer.
+
+        Raises:
+            InvalidValue: As `answer`; the faults then stand on the card, each at its place.
+        """
+        self.call._check_unchanged()
+        self._errors = []
+        if isinstance(value, Mapping) and "instead" in value:
+            return self._decide_instead(value["instead"], by)
+        try:
+            final = self.answer(value)
+            edits = self._changes(final)
+            if not edits and self._page().mode == "review":
+                final = self._page().value  # also after a change that was taken back: the identical object
+            return self.call.respond(final, edits=edits, by=by, via="card")
+        except InvalidValue as error:
+            self._errors = error.errors
+            self.call._publish_error(str(error))
+            raise
+
+    def headline(self) -> str:
+        """Give what became of the proposal."""
+        if self.call.edits:
+            count = len(self.call.edits)
+            return f"Approved with {count} change{'s' if count > 1 else ''}"
+        return "Confirmed" if self._is_as_proposed() else "Answered"
+
+    def rows(self) -> Sequence[Row]:
+        """Give what was asked, what was answered, and every change with what was there before."""
+        if not self.call.approved:
+            return argument_rows(self.call)
+        if self.call.edits:
+            page = self._page()
+            return [*rows_of(self.call.answer, page.form, page.name), *change_rows(self.call)]
+        answer = [] if self.call.answer is None or self._is_as_proposed() else [answer_row(self.call)]
+        return [*argument_rows(self.call), *answer]
+
+    def _page(self) -> Page:
+        if self.call.status == "inProgress":
+            return preview_of(self.call)
+        if self._opened is None:
+            self._opened = page_of(self.call, self._initial)
+        return self._opened
+
+    def _takes_words(self, page: Page) -> bool:
+        # The code behind a checkpoint can read no words; a declined one has its reason.
+        return page.mode == "review" and self.call.kind == "tool"
+
+    def _decide_instead(self, words: Any, by: str | None) -> bool:
+        if not self._takes_words(self._page()) or not isinstance(words, str) or not words.strip():
+            raise InvalidValue(f"`{self.call.name}` needs the form filled in, or a Decline with the reason.")
+        return self.call.answer_instead(words, by=by, via="card")
+
+    def _changes(self, final: Any) -> list[dict[str, Any]]:
+        page = self._page()
+        if page.mode == "answer" or final is page.value:
+            return []
+        return changes_of(page.value, final, page.form, name=page.name)
+
+    def _is_as_proposed(self) -> bool:
+        return self._initial is MISSING and is_as_proposed(self.call)
+
+
+def _edits_in(value: Any) -> list[Mapping[str, Any]]:
+    edits = value.get("edits") if isinstance(value, Mapping) else None
+    if not isinstance(edits, list) or not all(isinstance(edit, Mapping) for edit in edits):
+        raise InvalidValue("The card sent no list of edits. Send `{\"edits\": []}` for none.")
+    return edits
+
+
