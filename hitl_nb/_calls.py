@@ -21,8 +21,8 @@ from traitlets import Unicode as UnicodeTrait
 
 from hitl_nb._encoding import (
     ABORTED,
+    edited_content,
     encode,
-    encode_edited,
     encode_error,
     encode_instead,
     encode_refusal,
@@ -221,7 +221,7 @@ class Call(HasTraits):
             )
         try:
             answer = self.answer_type.validate(value) if self.answer_type else value
-            result = encode_edited(answer, edits) if edits else self._encode(answer)
+            result = self._encode(edited_content(answer, edits) if edits else answer)
         except InvalidValue as error:
             self._publish_error(str(error))
             raise

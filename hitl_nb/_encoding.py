@@ -7,6 +7,7 @@ The typed value itself stays in the kernel, in ``Call.answer``.
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from hitl_nb.errors import InvalidValue
 ABORTED = "Error: Human-in-the-loop interaction aborted"
 """The web client's own words for a call that was stopped; models know them."""
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _CHANGED = "The user changed your proposal before approving it. Go on with the final value."
 _NOT_DONE = "This was NOT executed. Do not call it again with the same arguments unless the user asks for it."
 
@@ -46,10 +48,19 @@ def encode(value: Any) -> str:
     try:
         return to_json(value, inf_nan_mode="null", by_alias=True).decode()
     except (PydanticSerializationError, ValueError, TypeError, UnicodeError) as error:
+        if "surrogates not allowed" in str(error):
+            return _encode_halves(value)
         raise InvalidValue(
             f"The answer, a `{type(value).__name__}`, cannot be sent to the model: {error}. "
             "Answer with plain data or a pydantic model instead, e.g. `call.respond(df.to_dict('records'))`."
         ) from error
+
+
+def _encode_halves(value: Any) -> str:
+    """Encode what holds half a surrogate pair, as a model may write it: escaped, as by the web's `JSON.stringify`."""
+    plain = to_jsonable_python(value, inf_nan_mode="null", by_alias=True)
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return _HALF_PAIR.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def fingerprint(value: Any) -> str:
@@ -60,18 +71,14 @@ def fingerprint(value: Any) -> str:
     ).hexdigest()
 
 
-def encode_edited(value: Any, edits: Sequence[dict[str, Any]]) -> str:
-    """Give the tool message content for a proposal that a person changed before approving it.
+def edited_content(value: Any, edits: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Give what the model is told of a proposal that a person changed before approving it.
 
     Args:
         value: The final value.
         edits: ``{"path": …, "from": …, "to": …}`` each, plain JSON.
-
-    Raises:
-        InvalidValue: `value` has no JSON form.
     """
-    content = {"status": "edited", "approved": True, "value": value, "edits": list(edits), "message": _CHANGED}
-    return encode(content)
+    return {"status": "edited", "approved": True, "value": value, "edits": list(edits), "message": _CHANGED}
 
 
 def encode_instead(text: str) -> str:

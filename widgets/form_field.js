@@ -2,10 +2,10 @@
 
 import { helpOf } from "./form_help.js";
 import { drawLeaf, drawSelect } from "./form_leaf.js";
-import { drawParts } from "./form_parts.js";
+import { drawParts } from "./form_rows.js";
 import { choose, fill, isLeaf, isUnion, mayLeave, wrongWith } from "./form_spot.js";
 import { drawTable } from "./form_table.js";
-import { arrange, h, keepFocus, named, uid, writeOrHide } from "./kit.js";
+import { arrange, h, keepFocus, link, named, uid, writeOrHide } from "./kit.js";
 import { reveal } from "./visible.js";
 
 /**
@@ -15,28 +15,31 @@ import { reveal } from "./visible.js";
  */
 
 /** @param {View} view  @param {string} [by]  the ids of what labels it, where it has no label of its own */
-export function drawField(view, spot, by = "") {
+export function drawField(view, spot, by = "", cell = false) {
   const { node, key } = spot;
-  const [id, labelId, helpId] = [uid(), uid(), uid()];
-  const drawn = drawControl(view, spot, { id, by: by || labelId });
-  const text = reveal(node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`));
-  const label = h(drawn.input ? "label" : "span", { class: "hitl-field-label", id: labelId, text, dir: "auto" });
-  if (drawn.input) label.htmlFor = id;
-  const head = h("div", { class: "hitl-field-head", hidden: by !== "" }, label);
-  if (view.marks && node.required) head.append(h("span", { class: "hitl-flag", text: "required" }));
+  const [id, labelId] = [uid(), uid()];
+  const drawn = drawControl(view, spot, { id, by: by || labelId, cell });
   const main = h("div", { class: "hitl-field-main" }, drawn.el);
-  const el = h("div", { class: "hitl-field", "data-wide": isWide(node) }, head, main);
-  if (!drawn.input) named(el, "", by || labelId).setAttribute("role", "group");
+  const el = h("div", { class: "hitl-field", "data-wide": isWide(node) }, main);
+  if (!drawn.input && !cell) named(el, "", by || labelId).setAttribute("role", "group");
   const state = drawState(view, spot, by || labelId, main);
-  (drawn.input || by ? main : head).append(state.el);
+  if (by) main.append(state.el);
+  else {
+    const text = reveal(node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`));
+    const label = h(drawn.input ? "label" : "span", { class: "hitl-field-label", id: labelId, for: id, text, dir: "auto" });
+    const flag = h("span", { class: "hitl-flag", text: view.marks && node.required ? "required" : "" });
+    const head = h("div", { class: "hitl-field-head" }, label, flag);
+    el.prepend(head);
+    (drawn.input ? main : head).append(state.el);
+  }
   const help = by ? "" : reveal(helpOf(node));
-  main.append(h("p", { class: "hitl-help", id: helpId, dir: "auto", text: help, hidden: !help }));
-  const update = () => (drawn.update(), state.update());
-  return follow(view, spot, el, update, { input: drawn.input, main, about: helpId });
+  const about = help && uid();
+  if (help) main.append(h("p", { class: "hitl-help", id: about, dir: "auto", text: help }));
+  return follow(view, spot, el, main, { input: drawn.input, update: () => (drawn.update(), state.update()) }, about);
 }
 
 /** Keep `el` up to date with its spot, and say in `main` what is wrong with it. */
-export function follow(view, spot, el, update, { input, main, about = "" }) {
+export function follow(view, spot, el, main, { input, update }, about = "") {
   /** @type {HTMLElement | undefined} made when it is needed: a table has thousands of cells */
   let wrong;
   const now = () => {
@@ -45,7 +48,7 @@ export function follow(view, spot, el, update, { input, main, about = "" }) {
     if (text) main.append((wrong ??= h("p", { class: "hitl-wrong", id: uid(), dir: "auto" })));
     if (wrong) writeOrHide(wrong, reveal(text));
     el.toggleAttribute("data-wrong", text !== "");
-    input?.().setAttribute("aria-invalid", text !== "");
+    input?.().setAttribute("aria-invalid", String(text !== ""));
     input?.().setAttribute("aria-describedby", wrong ? `${wrong.id} ${about}` : about);
   };
   view.updates.set(spot, now);
@@ -54,7 +57,7 @@ export function follow(view, spot, el, update, { input, main, about = "" }) {
 }
 
 /** @returns {Drawn} */
-export function drawControl(view, spot, names) {
+function drawControl(view, spot, names) {
   if (isUnion(spot)) return drawUnion(view, spot, names);
   if (spot.node.kind === "table") return drawTable(view, spot, names);
   return isLeaf(spot) ? drawLeaf(view, spot, names) : drawParts(view, spot, names);
@@ -70,13 +73,13 @@ function drawUnion(view, spot, { by }) {
   const picks = branches.map(({ title }, at) => [at, reveal(title)]);
   if (nullable) picks.push([null, "null"]);
   if (mayLeave(spot)) picks.push([undefined, "not set"]);
-  const place = () => (spot.now ? [...spot.branches].find(([, branch]) => branch === spot.now)[0] : spot.now);
-  const now = () => picks.findIndex(([at]) => at === place());
-  const select = drawSelect(picks, {}, now, (at) => {
+  const place = () => (spot.now ? spot.branches.indexOf(spot.now) : spot.now);
+  const take = (at) => {
     if (at == null) spot.now = at;
     else choose(spot, at);
     view.touch(spot);
-  });
+  };
+  const select = drawSelect(picks, {}, () => picks.findIndex(([at]) => at === place()), take);
   const slot = h("div", { class: "hitl-slot" });
   const drawn = new Map();
   const update = () => {
@@ -87,29 +90,27 @@ function drawUnion(view, spot, { by }) {
   return { el: h("div", { class: "hitl-union" }, named(select.el, "Type", by), slot), update };
 }
 
-/** Kinds whose control shows its states itself; kinds that are filled by typing. */
-const FIELD_STATED = new Set(["boolean", "choice", "union"]);
+const FIELD_STATED = new Set(["boolean", "choice", "union"]); // their control shows these states itself
 const FIELD_TYPED = new Set(["number", "integer", "date", "time", "datetime", "duration", "secret", "json"]);
 
 /** Whether a place is filled, null or left out, and what leads from one to the other. */
-export function drawState(view, spot, by, main) {
+function drawState(view, spot, by, main) {
   const { nullable, kind } = spot.node;
-  const link = (text, act) => {
-    const onclick = () => keepFocus([main], () => (act(), view.touch(spot)));
-    return named(h("button", { type: "button", class: "hitl-link", text, onclick }), text, by);
-  };
+  const el = h("span", { class: "hitl-state", hidden: true });
+  if (FIELD_STATED.has(kind) || !(nullable || mayLeave(spot) || spot.now == null)) return { el, update: () => {} };
+  const state = (text, act) => link(text, by, () => keepFocus([main], () => (act(), view.touch(spot))));
   const flag = h("span", { class: "hitl-flag" });
-  const set = link("set", () => fill(spot));
-  const none = link("null", () => (spot.now = null));
-  const out = link("leave out", () => (spot.now = undefined));
-  const el = h("span", { class: "hitl-state" }, flag, set, none, out);
+  const set = state("set", () => fill(spot));
+  const none = state("null", () => (spot.now = null));
+  const out = state("leave out", () => (spot.now = undefined));
+  el.append(flag, set, none, out);
   const update = () => {
     const { now } = spot;
     writeOrHide(flag, now === undefined ? "not set" : now === null && kind !== "json" ? "null" : "");
     set.hidden = now != null || FIELD_TYPED.has(kind);
     none.hidden = !nullable || now === null || kind === "json";
     out.hidden = !mayLeave(spot) || now === undefined;
-    el.hidden = FIELD_STATED.has(kind) || [...el.children].every((child) => child.hidden);
+    el.hidden = [...el.children].every((child) => child.hidden);
   };
   return { el, update };
 }

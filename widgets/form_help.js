@@ -2,29 +2,25 @@
 
 import { boxText, textOf } from "./form_wire.js";
 
-const HELP_UNITS = { list: " items", table: " rows", tuple: " items", dict: " keys" };
-const HELP_FORMATS = ["date-time", "datetime", "date", "time", "password", "textarea"]; // the control says it
+const HELP_UNITS = { list: "items", table: "rows", tuple: "items", dict: "keys" };
 
 /** @param {Record<string, any>} node */
 export function helpOf(node) {
-  const { kind, description, note, item, format } = node;
-  const inner = (kind === "list" || kind === "dict") && item ? helpOf({ ...item, default: null }) : "";
-  const form = format && !HELP_FORMATS.includes(format) ? `Format: ${format}.` : "";
-  return [description, [...limitsOf(node), form, note].filter(Boolean).join(" "), inner].filter(Boolean).join("\n");
-}
-
-function limitsOf({ kind, default: given, step, pattern, unique, ...node }) {
-  const [least, most] = [node.minimum, node.maximum].map(textOf);
-  const unit = HELP_UNITS[kind] ?? " characters";
-  return [
-    least && most ? `${least} to ${most}.` : least ? `At least ${least}.` : most ? `At most ${most}.` : "",
-    node.exclusive_minimum == null ? "" : `More than ${textOf(node.exclusive_minimum)}.`,
-    node.exclusive_maximum == null ? "" : `Less than ${textOf(node.exclusive_maximum)}.`,
-    step == null ? "" : `A multiple of ${textOf(step)}.`,
-    node.min_length ? `At least ${node.min_length}${unit}.` : "",
-    node.max_length == null ? "" : `At most ${node.max_length}${unit}.`,
-    unique ? "None twice." : "",
-    pattern ? `Pattern: ${pattern}` : "",
-    given == null || kind === "secret" ? "" : `Default: ${typeof given === "string" ? given || '""' : boxText(given)}`,
+  const { kind, description, item, note, pattern, unique, default: given } = node;
+  const unit = HELP_UNITS[kind] ?? "characters";
+  const limit = (name, words, after = "") => node[name] != null && `${words} ${textOf(node[name])}${after}.`;
+  const limits = [
+    limit("minimum", "At least"),
+    limit("exclusive_minimum", "More than"),
+    limit("maximum", "At most"),
+    limit("exclusive_maximum", "Less than"),
+    limit("step", "A multiple of"),
+    limit("min_length", "At least", ` ${unit}`),
+    limit("max_length", "At most", ` ${unit}`),
+    unique && "No item twice.",
+    pattern && `Pattern: ${pattern}`,
+    given != null && kind !== "secret" && `Default: ${given && typeof given === "string" ? given : boxText(given)}`,
   ];
+  const inner = item && (kind === "list" || kind === "dict") && helpOf({ ...item, default: null });
+  return [description, limits.filter(Boolean).join(" "), note, inner].filter(Boolean).join("\n");
 }

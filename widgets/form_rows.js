@@ -2,10 +2,7 @@
 
 import { drawField } from "./form_field.js";
 import { isMap, newPart } from "./form_spot.js";
-import { arrange, h, keepFocus, named, uid, write } from "./kit.js";
-
-export const button = (text, by, onclick, sign = "") =>
-  named(h("button", { type: "button", class: sign ? "hitl-icon" : "hitl-link", text: sign || text, onclick }), text, by);
+import { arrange, h, keepFocus, link, named, uid, write } from "./kit.js";
 
 /** Fields, then items or entries one below the other. @returns {import("./form_field.js").Drawn} */
 export function drawParts(view, spot, { by }) {
@@ -17,41 +14,41 @@ export function drawParts(view, spot, { by }) {
   const drawn = new Map();
   const field = (part) => drawn.get(part) ?? drawn.set(part, drawField(view, part)).get(part);
   const update = () => {
-    const fixed = isMap(spot) && spot.now ? spot.now.filter((part) => !part.loose) : [];
-    arrange(fields, fixed.map(field));
+    arrange(fields, isMap(spot) && spot.now ? spot.now.filter((part) => !part.loose).map(field) : []);
     rows.update();
   };
   return { el: h("div", { class: "hitl-parts" }, fields, list, rows.add), update };
 }
 
 /**
- * Keep one row in `list` for every part that can be taken away.
- * @param {(part: any, lead: HTMLElement, tools: HTMLElement) => HTMLElement} drawRow  `lead` is its number or its key
+ * Keep one row in `list` for every item or entry.
+ * @param {(part: any, lead: HTMLElement, tools: HTMLElement) => any} drawRow  `lead` is its number or its key
  */
 export function drawRows(view, spot, by, list, drawRow) {
   const { item, children = [] } = spot.node;
   const map = isMap(spot);
   const change = (act) => keepFocus([list, add], () => (act(spot.now), view.touch(spot)));
-  const add = button("Add", by, () => {
+  const add = link("Add", by, () => {
     change((parts) => parts.push(map ? { ...newPart(spot), key: "", loose: true } : newPart(spot, parts.length)));
     list.lastElementChild.querySelector(":is(input, textarea, select):not([type=checkbox])")?.focus();
   });
-  const keyInput = (part) => {
+  const drawLead = (part) => {
+    if (!map) return h("span", { class: "hitl-number", id: uid() });
     const oninput = ({ target }) => ((part.key = target.value), view.touch(spot));
-    return named(h("input", { class: "hitl-input hitl-key", value: part.key, dir: "auto", oninput }), "Key", by);
+    return named(h("input", { class: "hitl-input", value: part.key, dir: "auto", oninput }), "Key", by);
   };
-  const make = (part) => {
-    const lead = map ? keyInput(part) : h("span", { class: "hitl-number", id: uid() });
-    const tool = (text, sign, act) =>
-      button(text, `${by} ${lead.id}`, () => change((parts) => act(parts, parts.indexOf(part))), sign);
+  const draw = (part) => {
+    const lead = drawLead(part);
+    const tool = (sign, text, act) =>
+      link(text, `${by} ${lead.id}`, () => change((parts) => act(parts, parts.indexOf(part))), sign);
     const move = (step) => (parts, at) => parts.splice(at + step, 0, ...parts.splice(at, 1));
-    const [up, down] = [tool("Move up", "↑", move(-1)), tool("Move down", "↓", move(1))];
-    const gone = tool("Remove", "×", (parts, at) => parts.splice(at, 1));
-    const tools = h("span", { class: "hitl-row-tools" }, ...(map ? [] : [up, down]), gone);
+    const [up, down] = [tool("↑", "Move up", move(-1)), tool("↓", "Move down", move(1))];
+    const remove = tool("×", "Remove", (parts, at) => parts.splice(at, 1));
+    const tools = h("span", { class: "hitl-row-tools" }, ...(map ? [] : [up, down]), remove);
     const place = (at, count) => {
       if (!map) write(lead, at + 1);
       tools.hidden = !map && at < children.length;
-      up.disabled = at <= children.length * !map
+      up.disabled = at <= (map ? 0 : children.length); // the first of a tuple stay where they are
       down.disabled = at === count - 1;
     };
     return { el: drawRow(part, lead, tools), place };
@@ -59,7 +56,7 @@ export function drawRows(view, spot, by, list, drawRow) {
   const drawn = new Map();
   const update = () => {
     const parts = (spot.now ?? []).filter((part) => !map || part.loose);
-    for (const part of parts) if (!drawn.has(part)) drawn.set(part, make(part));
+    for (const part of parts) if (!drawn.has(part)) drawn.set(part, draw(part));
     arrange(list, parts.map((part) => drawn.get(part).el));
     parts.forEach((part, at) => drawn.get(part).place(at, parts.length));
     list.hidden = parts.length === 0;

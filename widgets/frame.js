@@ -4,20 +4,25 @@
 // person's draft, and says what the answer is. The run's store keeps the draft, so it survives patches, a second view
 // and a move of the cell.
 
-import { explain, h, uid, write, writeOrHide } from "./kit.js";
+import { explain, focusIn, h, uid, write, writeOrHide } from "./kit.js";
 import { drawRecord } from "./record.js";
 import { isDecided } from "./store.js";
 
 /**
  * @typedef {{
  *   seed: (props: any) => any,
- *   draw: (body: HTMLElement, change: (draft: any) => void) => (props: any, draft: any) => void,
+ *   draw: (body: HTMLElement, change: (draft: any) => void, frame: Frame) => (props: any, draft: any, phase: string) => void,
  *   answer: (draft: any, props: any) => any,
  *   confirm?: (label: string, draft: any, props: any) => string,
+ *   check?: (draft: any, props: any) => { error: string, draft: any } | undefined,
+ *   quiet?: ((draft: any, props: any) => [text: string, draft: any] | false | undefined)[],
+ *   needsReason?: (props: any) => boolean,
  * }} Card
  * `seed` gives the draft when the question opens. `draw` fills the body once and returns what redraws it (the draft is
  * undefined before the question opens; the frame disables the controls). `answer` is the value to send; `confirm` the
- * text of the button where it says more than its label.
+ * text of the button where it says more than its label; `check` says why the draft cannot be sent (its place has
+ * `data-wrong`); `quiet` are more buttons and the draft that each leads to; `needsReason`: no decline without a reason.
+ * @typedef {{ el: HTMLElement, confirm: () => void }} Frame  the whole card, and a press of its button
  */
 
 const FRAME_STATUS = {
@@ -45,12 +50,14 @@ export function drawFrame(store, key, card) {
   frameAnswers(part, call, store, card);
   const update = () => {
     const state = frameState(call(), store);
+    const refused = part.el.dataset.state === "sending" && state === "open";
     part.el.dataset.state = state;
     frameHead(part, call());
     if (state === "decided") return frameDecided(part, call().record);
     frameFault(part, drawCard);
-    frameControls(part, call(), state);
+    frameControls(part, call(), state, card);
     frameTell(part, call(), state, store);
+    if (refused) frameFindWrong(part);
   };
   return { el: part.el, update };
 }
@@ -59,15 +66,35 @@ export function drawFrame(store, key, card) {
 function frameDrawer(part, call, store, card) {
   /** @type {ReturnType<Card["draw"]> | undefined} */
   let redraw;
+  const frame = { el: part.el, confirm: () => part.confirm.click() };
+  const quiet = frameQuiet(part, call, store, card);
   return () => {
     const { key, status, props, confirm } = call();
     const held = store.held(key);
     write(part.confirm, confirm);
     if (status === "executing") held.draft ??= card.seed(props);
-    const draw = (redraw ??= card.draw(part.body, (draft) => store.hold(key, { draft })));
-    draw(props, held.draft);
+    const draw = (redraw ??= card.draw(part.body, (draft) => store.hold(key, { draft, error: "" }), frame));
+    draw(props, held.draft, held.phase);
+    quiet();
     if (held.draft !== undefined && card.confirm) write(part.confirm, card.confirm(confirm, held.draft, props));
   };
+}
+
+/** The card's quiet buttons; each leads to another draft. @returns {() => void} what brings them up to date */
+function frameQuiet(part, call, store, card) {
+  const buttons = (card.quiet ?? []).map((step) => {
+    const next = () => store.held(call().key).draft !== undefined && step(store.held(call().key).draft, call().props);
+    const el = h("button", { type: "button", class: "hitl-button hitl-plain" });
+    el.addEventListener("click", () => {
+      if (frameState(call(), store) !== "open") return;
+      store.hold(call().key, { draft: next()[1], error: "" });
+      if (el.hidden && !part.body.matches(":focus-within")) part.confirm.focus();
+    });
+    part.choices.append(el);
+    part.quiet.push(el);
+    return () => writeOrHide(el, (next() || [""])[0]);
+  });
+  return () => buttons.forEach((update) => update());
 }
 
 /** Let a click, or Enter after a reason, send the one answer of an open call. */
@@ -82,9 +109,17 @@ function frameAnswers(part, call, store, card) {
     }
   };
   part.confirm.addEventListener("click", () => {
+    const open = frameState(call(), store) === "open";
+    const wrong = open ? card.check?.(store.held(key).draft, call().props) : undefined;
+    if (wrong) return (store.hold(key, wrong), frameFindWrong(part));
     send(() => ({ op: "respond", value: card.answer(store.held(key).draft, call().props) }));
   });
-  frameDecline(part, () => send(() => ({ op: "decline", reason: part.reason.value.trim() })));
+  frameDecline(part, () => {
+    const reason = part.reason.value.trim();
+    if (reason || !card.needsReason?.(call().props)) return send(() => ({ op: "decline", reason }));
+    store.hold(key, { error: "Please say why." });
+    part.reason.focus();
+  });
   part.reason.value = store.held(key).reason;
   part.reason.addEventListener("input", () => (store.held(key).reason = part.reason.value));
 }
@@ -114,7 +149,7 @@ function frameParts() {
     back: button({ class: "hitl-button hitl-plain", text: "Back" }),
     status: h("p", { class: "hitl-status", role: "status" }),
   };
-  const reasonLabel = h("label", { class: "hitl-label", for: reasonId, text: "Reason (optional)" });
+  const reasonLabel = h("label", { class: "hitl-label", for: reasonId });
   const choices = h("div", { class: "hitl-actions" }, part.confirm, part.decline);
   const declining = h("div", { class: "hitl-actions hitl-declining", hidden: true }, reasonLabel, part.reason);
   declining.append(part.declineNow, part.back);
@@ -123,7 +158,7 @@ function frameParts() {
   const head = h("div", { class: "hitl-head" }, part.title, part.tool);
   const labelled = { role: "group", "aria-labelledby": titleId, tabindex: "-1" };
   const el = h("section", { class: "hitl-card", ...labelled }, head, part.ask, part.warning, rest);
-  return { ...part, el, rest, choices, declining, fault: "", thrown: "" };
+  return { ...part, el, rest, choices, declining, reasonLabel, quiet: [], fault: "", thrown: "" };
 }
 
 function frameHead(part, { title, name, message, warning }) {
@@ -145,20 +180,27 @@ function frameFault(part, draw) {
   part.body.hidden = part.fault !== "";
 }
 
-function frameControls(part, call, state) {
+function frameControls(part, call, state, card) {
   const shut = state === "writing" || state === "closed";
   const busy = state !== "open" && !shut;
   part.body.disabled = state !== "open";
   part.reason.readOnly = busy;
-  for (const control of [part.confirm, part.decline, part.declineNow, part.back, part.reason]) {
+  for (const control of [part.confirm, part.decline, part.declineNow, part.back, part.reason, ...part.quiet]) {
     control.disabled = shut || (control === part.confirm && part.fault !== "");
     // While an answer travels the button keeps its focus, so that an error finds the person where they were.
     if (busy) control.setAttribute("aria-disabled", "true");
     else control.removeAttribute("aria-disabled");
   }
   part.decline.hidden = call.decline == null;
+  write(part.reasonLabel, card.needsReason?.(call.props) ? "Reason" : "Reason (optional)");
   write(part.decline, call.decline);
   write(part.declineNow, call.decline);
+}
+
+/** Take the person to what is wrong, if they are at this card. */
+function frameFindWrong(part) {
+  const wrong = part.body.querySelector("[data-wrong]");
+  if (wrong && part.el.matches(":focus-within")) focusIn(wrong);
 }
 
 function frameTell(part, call, state, store) {

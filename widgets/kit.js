@@ -57,6 +57,52 @@ export function fillRows(parent, rows, make, fill) {
   rows.forEach((row, index) => fill(parent.children[index], row, index));
 }
 
+/** Let `parent` hold exactly `els`, in order. Only what is out of place is moved: a moved element loses the focus. */
+export function arrange(parent, els) {
+  let before = parent.firstElementChild;
+  for (const el of els) {
+    if (el === before) before = before.nextElementSibling;
+    else parent.insertBefore(el, before);
+  }
+  while (before) {
+    const next = before.nextElementSibling;
+    before.remove();
+    before = next;
+  }
+}
+
+const KIT_CONTROLS = ":is(input, textarea, select, button):not(:disabled, [hidden], [hidden] *)";
+
+/** Give the focus to the first control in one of `places`. @returns {boolean} whether there is one */
+export function focusIn(...places) {
+  const controls = places.map((place) => (place.matches(KIT_CONTROLS) ? place : place.querySelector(KIT_CONTROLS)));
+  const first = controls.find(Boolean);
+  first?.focus();
+  return first !== undefined;
+}
+
+/** Do what may move or hide the control in use, and keep the focus there, else in the first of `places` with a control. */
+export function keepFocus(places, act) {
+  const had = /** @type {any} */ (document.activeElement);
+  act();
+  if (had?.isConnected && had.matches(KIT_CONTROLS)) had.focus({ preventScroll: true });
+  else focusIn(...places);
+}
+
+/** Let `el` be called by `text` (if any) and by what stands at the ids `by`. */
+export function named(el, text, by) {
+  el.id ||= uid();
+  if (text) el.ariaLabel = text;
+  el.setAttribute("aria-labelledby", text ? `${el.id} ${by}` : by);
+  return el;
+}
+
+/** A quiet button, called by `text` and the ids `by`, or by a sign in the place of the text. */
+export function link(text, by, onclick, sign = "") {
+  const look = sign ? { class: "hitl-icon", text: sign, title: text } : { class: "hitl-link", text };
+  return named(h("button", { type: "button", onclick, ...look }), text, by);
+}
+
 /** The message of an error, its stack (without the host's part) in the console, where developers look. */
 export function explain(error) {
   const lines = String(error?.stack ?? error).split("\n");

@@ -20,13 +20,13 @@ export const plain = {
   },
 };
 
-function plainRow() {
+export function plainRow() {
   const id = uid();
   const value = h("div", { class: "hitl-arg-text", "aria-labelledby": id, dir: "auto" });
   return h("div", { class: "hitl-arg" }, h("div", { class: "hitl-arg-label", id, dir: "auto" }), value);
 }
 
-function fillPlainRow(row, { label, text, long }) {
+export function fillPlainRow(row, { label, text, long }) {
   const [name, value] = row.children;
   write(name, label);
   write(value, text);

@@ -3,6 +3,7 @@
 // The default export is a function, because anywidget gives `initialize` and `render` different model objects: what
 // they share (one store a run, however many views) can only be found through this closure.
 
+import { form } from "./form.js";
 import { drawFrame } from "./frame.js";
 import { explain, h } from "./kit.js";
 import { drawMessage, drawNote } from "./message.js";
@@ -12,6 +13,7 @@ import { RunStore } from "./store.js";
 
 /** @type {Map<string, import("./frame.js").Card>} */
 const RUN_CARDS = new Map([
+  ["form", form],
   ["plain", plain],
   ["step_review", stepReview],
 ]);

@@ -111,12 +111,18 @@ def _changes_in_list(
 
 def _blocks(old: list[Any], new: list[Any]) -> Iterator[tuple[int, int, int, int]]:
     """The stretches of two lists that belong together, so that one row taken out does not change all after it."""
-    if len(old) * len(new) > _ALIGNED and len(old) == len(new):
+    before, after = ([json.dumps(to_wire(item)) for item in items] for items in (old, new))
+    place_by_place = sum(map(str.__ne__, before, after)) if len(old) == len(new) else None
+    if place_by_place is not None and (place_by_place < 2 or len(old) * len(new) > _ALIGNED):
         yield 0, len(old), 0, len(new)
         return
-    before, after = ([json.dumps(to_wire(item)) for item in items] for items in (old, new))
     matcher = SequenceMatcher(None, before, after, autojunk=len(old) * len(new) > _ALIGNED)
-    for _, first, last, start, end in matcher.get_opcodes():
+    blocks = matcher.get_opcodes()
+    moved = sum(max(last - first, end - start) for word, first, last, start, end in blocks if word != "equal")
+    if place_by_place is not None and place_by_place <= moved:
+        yield 0, len(old), 0, len(new)
+        return
+    for _, first, last, start, end in blocks:
         yield first, last, start, end
 
 

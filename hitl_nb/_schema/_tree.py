@@ -77,6 +77,8 @@ class _Builder:
     def _bare(self, opened: Opened, is_root: bool = False) -> FormNode:
         """The node without the words around it (title, description, default)."""
         schema = opened.schema
+        if schema.get("writeOnly") or schema.get("format") == "password":
+            return text_node({**schema, "writeOnly": True})  # whatever its type is
         if "const" in schema:
             return constant(schema["const"])
         if schema.get("enum"):

@@ -50,6 +50,4 @@ def _change_row(change: dict[str, Any]) -> Row:
 
 def row_props(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Give rows as the browser draws them, to read."""
-    return [
-        {"label": row.label, "text": row.text, "long": len(row.text) > _LONG or "\n" in row.text} for row in rows
-    ]
+    return [{"label": row.label, "text": row.text, "long": len(row.text) > _LONG or "\n" in row.text} for row in rows]

@@ -68,25 +68,26 @@ class Choice(Card):
 
     def headline(self) -> str:
         """Give the choice, or how many were chosen."""
-        chosen = self._chosen()
+        options = self._options()
+        chosen = self._chosen(options)
         if not chosen and self.call.answer not in ([], ()):
             return "Answered"
-        return f"Chose {len(chosen)} of {len(self._options())}" if self._multiple else f"Chose {chosen[0].label}"
+        return f"Chose {len(chosen)} of {len(options)}" if self._multiple else f"Chose {chosen[0].label}"
 
     def rows(self) -> Sequence[Row]:
         """Give what was asked, every option with whether it was chosen, and an answer that is none of them."""
-        chosen, decided = self._chosen(), self.call.approved
-        options = [
-            Row(text=_line(option), mark=("on" if option in chosen else "off") if decided else "")
-            for option in self._options()
+        options, decided = self._options(), self.call.approved
+        chosen = self._chosen(options)
+        rows = [
+            Row(text=_line(option), mark=("on" if option in chosen else "off") if decided else "") for option in options
         ]
         other = [answer_row(self.call)] if decided and not chosen and self.call.answer not in ([], (), None) else []
-        return [*self._questions(), *options, *other]
+        return [*self._questions(), *rows, *other]
 
-    def _chosen(self) -> list[Described]:
+    def _chosen(self, options: Sequence[Described]) -> list[Described]:
         answer = self.call.answer
         answers = answer if self._multiple and isinstance(answer, list) else [answer]
-        return [option for option in self._options() if any(is_option(option, each) for each in answers)]
+        return [option for option in options if any(is_option(option, each) for each in answers)]
 
     def _questions(self) -> list[Row]:
         return argument_rows(self.call, without=() if self._given is not None else (self._field() or "",))

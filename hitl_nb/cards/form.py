@@ -120,9 +120,12 @@ class Form(Card):
         return page.mode == "review" and self.call.kind == "tool"
 
     def _decide_instead(self, words: Any, by: str | None) -> bool:
-        if not self._takes_words(self._page()) or not isinstance(words, str) or not words.strip():
-            raise InvalidValue(f"`{self.call.name}` needs the form filled in, or a Decline with the reason.")
-        return self.call.answer_instead(words, by=by, via="card")
+        if isinstance(words, str) and words.strip():
+            if getattr(self.call.answer_type, "type", None) is str:
+                return self.call.respond(words, by=by, via="card")
+            if self._takes_words(self._page()):
+                return self.call.answer_instead(words, by=by, via="card")
+        raise InvalidValue(f"`{self.call.name}` needs the form filled in, or a Decline with the reason.")
 
     def _changes(self, final: Any) -> list[dict[str, Any]]:
         page = self._page()
@@ -137,7 +140,5 @@ class Form(Card):
 def _edits_in(value: Any) -> list[Mapping[str, Any]]:
     edits = value.get("edits") if isinstance(value, Mapping) else None
     if not isinstance(edits, list) or not all(isinstance(edit, Mapping) for edit in edits):
-        raise InvalidValue("The card sent no list of edits. Send `{\"edits\": []}` for none.")
+        raise InvalidValue('The card sent no list of edits. Send `{"edits": []}` for none.')
     return edits
-
-

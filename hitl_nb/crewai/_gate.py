@@ -8,8 +8,8 @@ from typing import Any, Literal
 from hitl_nb.crewai._hooks import Gate, refusals
 from hitl_nb.crewai._install import Installation, install
 from hitl_nb.crewai._patch import framework
-from hitl_nb.crewai._run import Stop, ask_blocking
-from hitl_nb.errors import HitlError, NotApproved
+from hitl_nb.crewai._run import ask_blocking
+from hitl_nb.errors import NotApproved
 
 
 def approve_tools(
@@ -46,7 +46,7 @@ class ToolGate(Gate):
         framework("crewai.hooks").register_before_tool_call_hook(self)
 
     def __call__(self, context: Any) -> bool | None:
-        """Ask, in the tool's own worker thread."""
+        """Ask, in the tool's own worker thread; what this raises blocks the tool (`closed_hooks`)."""
         if not self._asks_about(context):
             return None
         try:
@@ -60,11 +60,6 @@ class ToolGate(Gate):
         except NotApproved as error:
             outcome = getattr(error.call, "outcome", None) or "cancelled"
             refusals.note(context, outcome, getattr(error.call, "reason", None))
-            return False
-        except HitlError as error:
-            raise Stop(error) from None
-        except Exception as error:
-            refusals.note(context, "blocked", f"nobody could approve it ({type(error).__name__}: {error})")
             return False
         return None
 

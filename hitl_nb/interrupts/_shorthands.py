@@ -180,4 +180,4 @@ async def review(
     )
     final = await decided(call, value, **options)
     unchanged = call.outcome == "answered" and type(final) is type(value) and final == value
-    return value if unchanged else final  # type: ignore[no-any-return]
+    return value if unchanged else final

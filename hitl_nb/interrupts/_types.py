@@ -1,7 +1,7 @@
 """Types of answers that nobody wrote down: one of these options, or more of the same kind as this value."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from hitl_nb._calls import AnswerType
 from hitl_nb._schema import JsonSchemaValidator, PydanticValidator
@@ -59,19 +59,27 @@ def type_like(value: Any) -> AnswerType:
         UsageError: It cannot be told from the value.
     """
     if _is_json(value):
-        return JsonSchemaValidator(_schema_of(value))
+        return JsonSchemaValidator(_schema_of([value]))
     try:
-        if isinstance(value, list | tuple):
-            (item,) = {type(item) for item in value} or {None}
-            return PydanticValidator(list[item] if isinstance(value, list) else tuple[item, ...])  # type: ignore[valid-type]
-        if not isinstance(value, dict | set | frozenset):
-            return PydanticValidator(type(value))
-    except (ToolDefinitionError, ValueError):
-        pass
-    raise UsageError(
-        f"`review` cannot tell what a `{type(value).__name__}` may be edited to. Write `review(value, answer=...)` with "
-        'its type, e.g. `answer=list[Row]`; a DataFrame as `df.to_dict("records")`.'
-    )
+        return PydanticValidator(_type_of(value))
+    except ToolDefinitionError as error:
+        raise UsageError(
+            f"`review` cannot tell what a `{type(value).__name__}` may be edited to. Write its type, e.g. "
+            '`review(rows, answer=list[Row])`; a DataFrame as `df.to_dict("records")`.'
+        ) from error
+
+
+def _type_of(value: Any) -> Any:
+    kinds = {type(item) for item in value} if isinstance(value, list | tuple) else set()
+    if len(kinds) == 1:
+        (kind,) = kinds
+        return list[kind] if isinstance(value, list) else tuple[kind, ...]  # type: ignore[valid-type]
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        raise ToolDefinitionError(f"A `{type(value).__name__}` of several types, or of none.")
+    return type(value)
+
+
+_SCALARS: Final = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def _is_json(value: Any) -> bool:
@@ -82,44 +90,34 @@ def _is_json(value: Any) -> bool:
     return value is None or type(value) in _SCALARS
 
 
-_SCALARS = {bool: "boolean", int: "integer", float: "number", str: "string"}
-
-
-def _schema_of(value: Any) -> dict[str, Any]:
-    """A schema that `value` fits, as narrow as a person would expect: numbers stay numbers, rows keep their columns."""
-    if isinstance(value, dict):
-        properties = {key: _schema_of(part) for key, part in value.items()}
-        return {"type": "object", "properties": properties, "required": list(value), "additionalProperties": True}
-    if isinstance(value, list):
-        return {"type": "array", "items": _common([_schema_of(item) for item in value])}
-    if value is None:
+def _schema_of(values: list[Any], *, rows: bool = False) -> dict[str, Any]:
+    """A schema that all values fit, as narrow as a person would expect: numbers stay numbers, rows keep columns."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        kinds = {float}
+    if len(kinds) != 1:
         return {}
-    long = isinstance(value, str) and ("\n" in value or len(value) > 80)
-    return {"type": _SCALARS[type(value)], **({"format": "textarea"} if long else {})}
+    (kind,) = kinds
+    real = [value for value in values if value is not None]
+    schema = _schema_of_kind(kind, real, rows)
+    return {**schema, "type": [schema["type"], "null"]} if len(real) < len(values) else schema
 
 
-def _common(schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    """One schema for all items of a list; anything goes where they have nothing in common."""
-    types = {schema.get("type") for schema in schemas}
-    if types == {"object"}:
-        return _common_object(schemas)
-    if types == {"array"}:
-        return {"type": "array", "items": _common([schema["items"] for schema in schemas])}
-    if types <= {"integer", "number", None}:
-        return {} if types <= {None} else _or_null({"type": "integer" if "number" not in types else "number"}, types)
-    if types - {None} == {"string"}:
-        return _or_null(max(schemas, key=len), types)
-    return schemas[0] if len(types) == 1 else {}
+def _schema_of_kind(kind: Any, values: list[Any], rows: bool) -> dict[str, Any]:
+    if kind is list:
+        return {"type": "array", "items": _schema_of([item for value in values for item in value], rows=True)}
+    if kind is not dict:
+        long = kind is str and any("\n" in value or len(value) > _LINE for value in values)
+        return {"type": _SCALARS[kind], **({"format": "textarea"} if long else {})}
+    names = dict.fromkeys(name for value in values for name in value)
+    parts = {name: [value[name] for value in values if name in value] for name in names}
+    return {
+        "type": "object",
+        "properties": {name: _schema_of(part) for name, part in parts.items()},
+        "required": [name for name, part in parts.items() if len(part) == len(values)],
+        "additionalProperties": not rows or not names,
+    }
 
 
-def _common_object(schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    names = dict.fromkeys(name for schema in schemas for name in schema["properties"])
-    found = {name: [each["properties"][name] for each in schemas if name in each["properties"]] for name in names}
-    required = [name for name in names if len(found[name]) == len(schemas)]
-    properties = {name: _common(parts) for name, parts in found.items()}
-    extra = any(schema["additionalProperties"] for schema in schemas) and not names
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": extra}
-
-
-def _or_null(schema: dict[str, Any], types: set[Any]) -> dict[str, Any]:
-    return {**schema, "type": [schema["type"], "null"]} if None in types else schema
+_LINE: Final = 80
+"""Characters that fit into a box of one line."""

@@ -27,8 +27,10 @@ def write_jsonl(path: str | PathLike[str], columns: Sequence[str], rows: Iterabl
 def _line(row: dict[str, Any]) -> bytes:
     try:
         return to_json(row, inf_nan_mode="strings")
-    except ValueError:  # a lone surrogate
-        return json.dumps(row).encode()
+    except ValueError:
+        # A lone surrogate, which UTF-8 cannot hold: as an escape, and by the slower way.
+        exact = json.loads(json.dumps(row), parse_constant=str)
+        return json.dumps(exact).encode()
 
 
 def write_csv(path: str | PathLike[str], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Path:

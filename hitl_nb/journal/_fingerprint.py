@@ -150,7 +150,7 @@ def _values(series: Any) -> Iterable[bytes]:
     if series.dtype == object:
         # Not pandas' own hash: for mixed columns it goes through text, where 1 and "1" are the same.
         return [dtype, _digest(series.tolist())]
-    hashes = pandas.util.hash_array(series.array if hasattr(series, "array") else series, categorize=False)
+    hashes = pandas.util.hash_pandas_object(series, index=False, categorize=False).to_numpy()
     return [dtype, _text(len(series)), sha256(hashes.tobytes()).digest()]
 
 
@@ -160,8 +160,8 @@ def _polars_parts(value: Any) -> Iterable[bytes]:
     if any("Object" in dtype for _, dtype in schema):
         return [b"polars", _digest(schema), _digest(frame.rows())]
     # Stable within one version of polars; after an upgrade a question is asked again, which is the safe side.
-    hashes = frame.hash_rows(seed=0, seed_1=1, seed_2=2, seed_3=3)
-    return [b"polars", _digest(schema), _text(frame.height), sha256(hashes.to_numpy().tobytes()).digest()]
+    hashes = [column.hash().to_numpy().tobytes() for column in frame.get_columns()]
+    return [b"polars", _digest(schema), _text(frame.height), *(sha256(each).digest() for each in hashes)]
 
 
 def _text(value: Any) -> bytes:

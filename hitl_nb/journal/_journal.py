@@ -131,6 +131,8 @@ class Journal(Reading):
             try:
                 transaction.append("answered", **row)
             except IntegrityError:
+                if transaction.one(DECISION_OF, (row["question"],)) is None:
+                    raise
                 transaction.append("late", **{**row, "value": row["answer"], "answer": None})
                 return False
         return True

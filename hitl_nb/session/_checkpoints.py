@@ -8,7 +8,7 @@ older ``CUSTOM on_interrupt`` event travels as ``forwardedProps.command`` (facts
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from ag_ui.core import CustomEvent, Event, Interrupt, ResumeEntry, ToolMessage
 from pydantic_core import to_jsonable_python
@@ -17,8 +17,6 @@ from hitl_nb._calls import Call
 from hitl_nb._encoding import encode
 from hitl_nb._schema import validator_for
 from hitl_nb.cards import Form
-
-_YES: Final = {"approved": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +51,11 @@ class Checkpoint:
             kind="interrupt",
             message=interrupt.message or "",
             answer_type=validator_for(schema) if schema else None,
-            render=render or (partial(Form, initial=_YES) if self._knows_yes else None),
+            render=render or (partial(Form, initial={"approved": True}) if self._knows_yes else None),
             **identity,
         )
         # A yes has the form that AG-UI's own examples use, unless the schema has none; a no is never a payload.
-        call.proposal = _YES if self._knows_yes or not schema else True
+        call.proposal = {"approved": True} if self._knows_yes or not schema else True
         return call
 
     @property

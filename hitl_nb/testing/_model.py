@@ -5,16 +5,15 @@
 history with a dangling tool call is refused.
 """
 
-import asyncio
 import copy
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hitl_nb.agents.flow import keep_offline
-from hitl_nb.errors import MissingExtraError, ScriptError
-from hitl_nb.testing._turns import Calls, Part, Says, fragments, parts_of
+from hitl_nb.errors import ScriptError
+from hitl_nb.testing._provider import Reply, provider, the_litellm
+from hitl_nb.testing._turns import Part, Says, parts_of
 
 PROVIDER = "scripted"
 
@@ -33,6 +32,18 @@ class Request:
 
     options: dict[str, Any]
     """All other parameters."""
+
+
+def request_of(messages: Iterable[Any], options: dict[str, Any]) -> Request:
+    """Give what a provider was handed as a `Request`; a copy, since agents go on with their own."""
+    options = copy.deepcopy(options)
+    tools = options.pop("tools", []) or []
+    return Request(messages=[_plain(message) for message in messages], tools=tools, options=options)
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    dumped: dict[str, Any] = copy.deepcopy(dict(message) if isinstance(message, dict) else message.model_dump())
+    return dumped
 
 
 class ScriptedModel:
@@ -74,17 +85,17 @@ class ScriptedModel:
 
     def install(self) -> "ScriptedModel":
         """Answer for `alias` from now on; `uninstall` ends it."""
-        litellm = _litellm()
+        litellm = the_litellm("ScriptedModel")
         _installed[self.name] = self
         if not any(entry["provider"] == PROVIDER for entry in litellm.custom_provider_map):
-            litellm.custom_provider_map.append({"provider": PROVIDER, "custom_handler": _handler()})
+            litellm.custom_provider_map.append({"provider": PROVIDER, "custom_handler": provider(_reply)})
         self._before = litellm.model_alias_map.get(self._alias)
         litellm.model_alias_map[self._alias] = self.name
         return self
 
     def uninstall(self) -> None:
         """Give `alias` back to whom it was."""
-        aliases = _litellm().model_alias_map
+        aliases = the_litellm("ScriptedModel").model_alias_map
         if aliases.get(self._alias) == self.name:
             aliases.pop(self._alias)
             if self._before is not None:
@@ -101,14 +112,9 @@ class ScriptedModel:
         left = len(self._turns) - len(self.requests)
         return f"<ScriptedModel {self._alias}: {max(left, 0)} turns left>"
 
-    def _take(self, messages: list[dict[str, Any]], options: dict[str, Any]) -> tuple[str, list[Part]]:
-        """Record the request, refuse a bad history, and give the turn with its message id."""
-        options = copy.deepcopy(options)
-        request = Request(
-            messages=[_plain(message) for message in messages],
-            tools=options.pop("tools", []) or [],
-            options=options,
-        )
+    def _take(self, messages: Sequence[Any], options: dict[str, Any]) -> Reply:
+        """Record the request, refuse a bad history, and give the turn."""
+        request = request_of(messages, options)
         self.requests.append(request)
         refuse_dangling(request.messages)
         number = len(self.requests)
@@ -119,13 +125,17 @@ class ScriptedModel:
             )
         turn = self._turns[number - 1]
         parts = parts_of(turn(request)) if callable(turn) else turn
-        return f"{self.name.replace('/', '-')}-{number}", parts
+        return Reply(
+            message_id=f"{self.name.replace('/', '-')}-{number}",
+            parts=[self._with_id(part) for part in parts],
+            fragment=self._fragment,
+            pace=self._pace,
+        )
 
-    async def _rest(self) -> None:
-        if callable(self._pace):
-            await self._pace()
-        elif self._pace:
-            await asyncio.sleep(self._pace)
+    def _with_id(self, part: Part) -> Part:
+        if isinstance(part, Says) or part.id:
+            return part
+        return replace(part, id=f"call_{next(self._call_ids)}")
 
 
 def refuse_dangling(messages: Sequence[dict[str, Any]]) -> None:
@@ -148,93 +158,7 @@ def refuse_dangling(messages: Sequence[dict[str, Any]]) -> None:
         raise ScriptError(f"400: tool_call_ids without response messages: {', '.join(open_ids)}.")
 
 
-def _plain(message: Any) -> dict[str, Any]:
-    dumped: dict[str, Any] = copy.deepcopy(dict(message) if isinstance(message, dict) else message.model_dump())
-    return dumped
-
-
 _installed: dict[str, ScriptedModel] = {}
-
-
-def _litellm() -> Any:
-    keep_offline()
-    try:
-        import litellm
-    except ImportError as error:
-        raise MissingExtraError(
-            '`ScriptedModel` plugs into litellm. Install it with `pip install "hitl-nb[litellm]"` '
-            "and restart the kernel."
-        ) from error
-    return litellm
-
-
-def _handler() -> Any:
-    """Give litellm's handler for all scripted models; its base class exists only once litellm is imported."""
-    from litellm import CustomLLM
-    from litellm.types.utils import (
-        ChatCompletionDeltaToolCall,
-        Choices,
-        Delta,
-        Function,
-        Message,
-        ModelResponse,
-        ModelResponseStream,
-        StreamingChoices,
-        Usage,
-    )
-
-    def chunk(message_id: str, delta: Any, finish: str | None = None) -> Any:
-        choice = StreamingChoices(index=0, delta=delta, finish_reason=finish)
-        return ModelResponseStream(id=message_id, model=PROVIDER, choices=[choice])
-
-    def call_delta(call_id: str | None, index: int, name: str | None, arguments: str) -> Any:
-        function = Function(name=name, arguments=arguments)
-        tool_call = ChatCompletionDeltaToolCall(id=call_id, type="function", index=index, function=function)
-        return Delta(tool_calls=[tool_call])
-
-    class Handler(CustomLLM):  # type: ignore[misc]  # litellm is untyped
-        async def astreaming(
-            self, model: str, messages: Any, optional_params: Any = None, **_: Any
-        ) -> AsyncIterator[Any]:
-            script = _script(model)
-            message_id, parts = script._take(messages, optional_params or {})
-            index = 0
-            for part in parts:
-                if isinstance(part, Says):
-                    for piece in fragments(part.text, script._fragment):
-                        yield chunk(message_id, Delta(role="assistant", content=piece))
-                        await script._rest()
-                    continue
-                call_id = part.id or f"call_{next(script._call_ids)}"
-                for position, piece in enumerate(fragments(part.arguments, script._fragment)):
-                    first = position == 0
-                    yield chunk(
-                        message_id,
-                        call_delta(call_id if first else None, index, part.name if first else None, piece),
-                    )
-                    await script._rest()
-                index += 1
-            yield chunk(message_id, Delta(), "tool_calls" if index else "stop")
-
-        async def acompletion(self, model: str, messages: Any, optional_params: Any = None, **_: Any) -> Any:
-            script = _script(model)
-            message_id, parts = script._take(messages, optional_params or {})
-            made = [part for part in parts if isinstance(part, Calls)]
-            tool_calls = [
-                {
-                    "id": part.id or f"call_{next(script._call_ids)}",
-                    "type": "function",
-                    "function": {"name": part.name, "arguments": part.arguments},
-                }
-                for part in made
-            ]
-            text = "".join(part.text for part in parts if isinstance(part, Says))
-            message = Message(role="assistant", content=text or None, tool_calls=tool_calls or None)
-            choice = Choices(finish_reason="tool_calls" if made else "stop", index=0, message=message)
-            usage = Usage(prompt_tokens=1, completion_tokens=1, total_tokens=2)
-            return ModelResponse(id=message_id, model=PROVIDER, choices=[choice], usage=usage)
-
-    return Handler()
 
 
 def _script(model: str) -> ScriptedModel:
@@ -242,3 +166,7 @@ def _script(model: str) -> ScriptedModel:
     if name not in _installed:
         raise ScriptError(f"`{name}` is not installed. Write `with model:` or `model.install()` first.")
     return _installed[name]
+
+
+def _reply(model: str, messages: Any, options: dict[str, Any]) -> Reply:
+    return _script(model)._take(messages, options)

@@ -281,6 +281,18 @@ async def test_a_hook_that_does_not_say_yes_holds(hook, function, reason, caplog
     assert reason in told["reason"]
 
 
+async def test_a_hook_that_finds_nobody_ends_the_crew(hook):
+    mailer, _, crew = mailing()
+
+    @hook
+    def asks(context):
+        raise NoHumanError("nobody is there")
+
+    with install(), pytest.raises(NoHumanError, match="nobody is there"):
+        await crew.akickoff()
+    assert mailer.sent == []
+
+
 @pytest.mark.filterwarnings("ignore:coroutine 'answers_no_but_is_never_awaited' was never awaited:RuntimeWarning")
 @pytest.mark.parametrize("function", [times_out, answers_no_but_is_never_awaited])
 async def test_without_install_crewai_lets_the_tool_run(hook, function):

@@ -17,7 +17,11 @@ from typing_extensions import TypedDict
 from hitl_nb import Session, human_in_the_loop
 from hitl_nb.testing import ScriptedPerson
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [
+    pytest.mark.timeout(120),
+    # The adapter's own calls of LangGraph.
+    pytest.mark.filterwarnings("ignore::langgraph.warnings.LangGraphDeprecatedSinceV10"),
+]
 
 
 @human_in_the_loop

@@ -20,7 +20,12 @@ async def test_a_question_is_recorded_with_all_that_was_shown(journal):
     call = asked(journal, message="Which steps?")
     [row] = events(journal)
     assert row["event"] == "asked"
-    assert (row["call"], row["tool"], row["kind"], row["message"]) == ("call_1", "generate_steps", "tool", "Which steps?")
+    assert (row["call"], row["tool"], row["kind"], row["message"]) == (
+        "call_1",
+        "generate_steps",
+        "tool",
+        "Which steps?",
+    )
     assert (row["thread"], row["run"]) == ("t", "run_1")
     assert row["args"] == STEPS.model_dump_json()
     assert len(row["args_sha256"]) == len(row["schema_sha256"]) == 64

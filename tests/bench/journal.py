@@ -1,0 +1,214 @@
+"""What a journaled decision costs against bare SQLite, and a long journal against `pandas.read_sql`.
+
+    python -m tests.bench.journal [--rows 10000 100000] [--json]
+
+Writing is mostly waiting for the disk, so it is measured in wall time; the anchors do the same two commits with the
+same pragmas (question NORMAL, answer FULL), in turns with ours: *lean* is a table of five columns with a prepared text,
+*same rows* the very rows that the journal has made, indices included. Reading is CPU time. A figure is the median of
+the pairwise ratios; milliseconds differ by machine.
+"""
+
+import argparse
+import asyncio
+import gc
+import json
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import BaseModel
+
+from hitl_nb import Call
+from hitl_nb._schema import validator_for
+from hitl_nb.journal import Journal
+from hitl_nb.journal._queries import _CALLS
+from hitl_nb.journal._tables import CREATE, INSERT
+
+DECISIONS = 300
+PAIRS = 15
+THREADS = 100
+
+
+class Step(BaseModel):
+    description: str
+    status: str = "enabled"
+
+
+class Steps(BaseModel):
+    steps: list[Step]
+
+
+ANSWER = validator_for(list[Step])
+LARGE = Steps(steps=[Step(description=f"Step {number}: check the thing and write it") for number in range(20)])
+SMALL = Steps(steps=LARGE.steps[:3])
+
+
+def decided(number: int, args: Steps) -> Call:
+    """Give a call that was opened and answered."""
+    call = Call(
+        id=f"call_{number}",
+        name="plan",
+        message="Which steps?",
+        answer_type=ANSWER,
+        thread_id=f"t{number % THREADS}",
+        run_id="r",
+    )
+    call._open(args)
+    call.respond(args.steps, by="ada", via="card")
+    return call
+
+
+def bare(path: Path, tables: Iterable[str]) -> sqlite3.Connection:
+    """Open SQLite with the journal's pragmas."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", *tables):
+        connection.execute(statement)
+    return connection
+
+
+def two_commits(
+    connection: sqlite3.Connection, insert: str, question: tuple[Any, ...], answer: tuple[Any, ...]
+) -> None:
+    """Do what the journal does: the question, then the answer with a forced sync."""
+    connection.execute(insert, question)
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(insert, answer)
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+LEAN = ("CREATE TABLE events (id INTEGER PRIMARY KEY, ts TEXT, call TEXT, args TEXT, answer TEXT)",)
+LEAN_INDEX = ("CREATE UNIQUE INDEX one ON events(call) WHERE answer IS NOT NULL",)
+
+
+def wall(work: Callable[[], object]) -> float:
+    """Give the seconds that `work` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def cpu(work: Callable[[], object]) -> float:
+    """Give the CPU seconds that `work` takes."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def writing(folder: Path) -> dict[str, float]:
+    """Give the figures of single decisions."""
+    text, stamp = LARGE.model_dump_json(), "2026-01-02T03:04:05.000000+00:00"
+    times: dict[str, list[float]] = {"ours": [], "lean": [], "same rows": []}
+    with (
+        Journal(folder / "ours.sqlite") as journal,
+        closing(bare(folder / "lean.sqlite", LEAN + LEAN_INDEX)) as lean,
+        closing(bare(folder / "same.sqlite", CREATE)) as same,
+    ):
+        for number in range(DECISIONS):
+            call = decided(number, LARGE)
+
+            def ours(call: Call = call) -> None:
+                journal.asked(call, arguments=text)
+                journal.answered(call)
+
+            def five_columns(id_: str = call.id) -> None:
+                insert = "INSERT INTO events VALUES (NULL, ?, ?, ?, ?)"
+                two_commits(lean, insert, (stamp, id_, text, None), (stamp, id_, None, text))
+
+            times["ours"].append(wall(ours))
+            question, answer = journal._store.rows("SELECT * FROM events ORDER BY id DESC LIMIT 2")[::-1]
+            times["lean"].append(wall(five_columns))
+            times["same rows"].append(wall(lambda q=question, a=answer: two_commits(same, INSERT, q, a)))
+    return {
+        "decision, µs": statistics.median(times["ours"]) * 1e6,
+        **{f"decision / sqlite3, {name}": ratio(times["ours"], times[name]) for name in ("lean", "same rows")},
+        **{f"sqlite3, {name}, µs": statistics.median(times[name]) * 1e6 for name in ("lean", "same rows")},
+    }
+
+
+def ratio(ours: list[float], anchor: list[float]) -> float:
+    """Give the median of the pairwise ratios."""
+    return statistics.median(first / second for first, second in zip(ours, anchor, strict=True))
+
+
+def filled(path: Path, rows: int) -> tuple[Journal, float]:
+    """Give a journal of so many decided calls, and the CPU seconds a call to make it (without commits)."""
+    journal, text = Journal(path), SMALL.model_dump_json()
+    spent = 0.0
+    for first in range(0, rows, 1000):
+        made = [decided(number, SMALL) for number in range(first, min(first + 1000, rows))]
+
+        def append(calls: list[Call] = made) -> None:
+            with journal._store.writing() as transaction:
+                for call in calls:
+                    question = transaction.append("asked", **journal._rows.asked(call, text, None))
+                    transaction.append("answered", question=question, **journal._rows.answered(call, call._decision))
+
+        spent += cpu(append)
+    return journal, spent / rows
+
+
+def reading(folder: Path, rows: int) -> dict[str, float]:
+    """Give the figures of a journal of so many calls."""
+    journal, per_call = filled(folder / f"{rows}.sqlite", rows)
+    pairs = PAIRS if rows <= 10_000 else 5
+    query = _CALLS.format(where="1", order="")
+    with journal, closing(sqlite3.connect(folder / f"{rows}.sqlite")) as raw:
+        raw.execute(f"CREATE TEMP TABLE flat AS {query}")
+        works: dict[str, Callable[[], object]] = {
+            "to_frame": journal.to_frame,
+            "fetchall, same query": lambda: raw.execute(query).fetchall(),
+            "read_sql, same query": lambda: pd.read_sql(query, raw),
+            "read_sql, flat table": lambda: pd.read_sql("SELECT * FROM flat", raw),
+            "to_frame(expand=True)": lambda: journal.to_frame(expand=True),
+            "summary": journal.summary,
+            "verify": journal.verify,
+            "load_thread": lambda: journal.load_thread("t7"),
+            "last 20 as HTML": journal._repr_html_,
+        }
+        times: dict[str, list[float]] = {name: [] for name in works}
+        for _ in range(pairs):
+            for name, work in works.items():
+                times[name].append(cpu(work))
+    return {
+        "append a call, CPU µs": per_call * 1e6,
+        "MB": (folder / f"{rows}.sqlite").stat().st_size / 1e6,
+        **{f"{name}, CPU ms": statistics.median(found) * 1e3 for name, found in times.items()},
+        **{f"to_frame / {name}": ratio(times["to_frame"], times[name]) for name in list(works)[1:4]},
+    }
+
+
+async def measured(sizes: list[int]) -> dict[str, dict[str, float]]:
+    """Give all figures; a call needs a running loop."""
+    gc.collect()
+    gc.freeze()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        figures = {"one decision": writing(folder)}
+        for rows in sizes:
+            figures[f"{rows} calls"] = reading(folder, rows)
+    return figures
+
+
+def main() -> None:
+    """Print the figures."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000], help="calls in the journal")
+    options.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    chosen = options.parse_args()
+    figures = asyncio.run(measured(chosen.rows))
+    if chosen.json:
+        print(json.dumps(figures))
+        return
+    for part, values in figures.items():
+        for name, value in values.items():
+            print(f"{part:>15}  {name:<40} {value:.4g}")
+
+
+if __name__ == "__main__":
+    main()

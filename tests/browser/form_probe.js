@@ -1,0 +1,70 @@
+// Use every control of a form once, as a test wants to: change it, send, look at what was sent, undo.
+
+const probed = {
+  /** All controls that hold a value: one of each group of radio buttons, no keys, filters or ticks of rows. */
+  controls() {
+    const all = [...document.querySelectorAll("#el .hitl-form :is(input, select, textarea):not(:disabled)")];
+    const seen = new Set();
+    return all.filter((el) => {
+      if (!el.checkVisibility() || el.type === "search") return false;
+      if (["Key", "Select", "Select all"].includes(el.ariaLabel) || el.closest(".hitl-bulk")) return false;
+      if (el.type !== "radio") return true;
+      return !seen.has(el.name) && seen.add(el.name);
+    });
+  },
+
+  /** Change a control to anything else that it can hold. */
+  change(el) {
+    if (el.type === "checkbox") return el.click();
+    if (el.type === "radio") {
+      const group = [...document.getElementsByName(el.name)];
+      return group.find((radio) => !radio.checked).click();
+    }
+    if (el.localName === "select") {
+      el.value = [...el.options].find((option) => !option.selected && !option.hidden).value;
+      return el.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+    el.value = probed.other(el);
+    el.dispatchEvent(new Event("input", { bubbles: true }));
+  },
+
+  other({ type, value, dataset: { kind } }) {
+    if (type === "date") return value === "2021-01-31" ? "2021-02-01" : "2021-01-31";
+    if (type === "time") return value === "11:11" ? "11:12" : "11:11";
+    if (type === "datetime-local") return "2021-01-31T11:11";
+    if (kind === "integer") return `${value}1`;
+    if (kind === "number") return /^-?[\d.]+$/.test(value) ? `${value}1`.replace(/^(-?\d+)1$/, "$1.5") : "0.5";
+    if (kind === "json") return value ? `[${value}]` : "[1]";
+    if (kind === "duration") return value === "PT1H" ? "PT2H" : "PT1H";
+    return `${value} ☃`;
+  },
+
+  press(text) {
+    const button = [...document.querySelectorAll("#el .hitl-actions button")].find(
+      (each) => each.textContent === text && !each.hidden,
+    );
+    button?.click();
+    return button !== undefined;
+  },
+
+  /** Send, be refused, and say what was sent; nothing if it was not. */
+  send() {
+    const { kernel, model } = run;
+    const before = model.sent.length;
+    kernel.refuse.call_c1 = "Not now.";
+    if (!probed.press("Confirm")) probed.press("Confirm changes");
+    return model.sent.slice(before).find((message) => message.op === "respond")?.value;
+  },
+
+  /** @returns {{ kind: string, name: string, sent: any, reset: boolean }[]} one a control */
+  each() {
+    return probed.controls().map((_, at) => {
+      const el = probed.controls()[at];
+      const [kind, name] = [el.dataset.kind ?? el.type, el.labels?.[0]?.textContent ?? ""];
+      probed.change(el);
+      const sent = probed.send();
+      const reset = probed.press("Reset");
+      return { kind, name, sent, reset, after: probed.send() };
+    });
+  },
+};

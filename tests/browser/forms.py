@@ -1,0 +1,27 @@
+"""Forms as the kernel sends them: the tree, the value and the layout by the real Python half."""
+
+from typing import Any
+
+from hitl_nb._schema import FormNode, form_tree, hide_secrets, layout_of, to_wire, validator_for
+from tests.browser.items import Item, call
+
+
+def tree(spec: Any) -> FormNode:
+    """The form of a pydantic type or of a JSON Schema."""
+    return form_tree(validator_for(spec).json_schema)
+
+
+def form(spec: Any, value: Any, key: str = "c1", *, mode: str = "review", **changes: Any) -> Item:
+    """A question with a form; what is no field of an item goes into its props."""
+    node = tree(spec)
+    props = {
+        "form": node.to_wire(),
+        "value": to_wire(hide_secrets(value, node)),
+        "layout": layout_of(node, value),
+        "rows": [],
+        "mode": mode,
+        "instead": False,
+        "errors": [],
+    }
+    given = {name: changes.pop(name) for name in list(changes) if name in props}
+    return call(key, card="form", props={**props, **given}, **changes)

@@ -1,0 +1,89 @@
+"""A file of an older version is brought up to date when it is opened; one of a newer version is left alone."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from hitl_nb.journal import Journal, JournalError
+from tests.unit.journal.asking import answered
+
+VERSION_0 = """
+    CREATE TABLE events (
+        id INTEGER PRIMARY KEY, ts TEXT, event TEXT, thread TEXT, run TEXT, call TEXT, tool TEXT, kind TEXT,
+        message TEXT, args TEXT, answer TEXT, outcome TEXT, "by" TEXT, via TEXT, reason TEXT, result TEXT
+    );
+    INSERT INTO events(ts, event, thread, run, call, tool, kind, message, args) VALUES
+        ('2026-01-02T03:04:05.000000+00:00', 'asked', 't', 'r', 'call_1', 'plan', 'tool', 'Which?', '{"n":1}'),
+        ('2026-01-02T03:04:06.000000+00:00', 'asked', 't', 'r', 'call_2', 'plan', 'tool', 'Which?', '{"n":2}');
+    INSERT INTO events(ts, event, thread, run, call, tool, answer, outcome, "by", via, result) VALUES
+        ('2026-01-02T03:04:09.000000+00:00', 'answered', 't', 'r', 'call_1', 'plan', '{"n":3}', 'answered', 'ada',
+         'card', '{"n":3}');
+    INSERT INTO events(ts, event, thread, call, tool) VALUES
+        ('2026-01-02T03:04:10.000000+00:00', 'delivered', 't', 'call_1', 'plan');
+"""
+
+
+@pytest.fixture
+def old(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(VERSION_0)
+    return path
+
+
+def test_an_old_file_keeps_every_event_and_is_chained_from_now_on(old):
+    with Journal(old) as journal:
+        rows = list(journal)
+        assert [(row["event"], row["call"], row["question"]) for row in rows] == [
+            ("asked", "call_1", 1),
+            ("asked", "call_2", 2),
+            ("answered", "call_1", 1),
+            ("delivered", "call_1", 1),
+        ]
+        assert [row["ts"][17:19] for row in rows] == ["05", "06", "09", "10"]
+        decision = journal.winner("call_1")
+        assert (decision.answer, decision.by, decision.at.second) == ({"n": 3}, "ada", 9)
+        assert [call.id for call in journal.load_thread("t").open] == ["call_2"]
+        assert journal.verify().ok
+
+
+async def test_an_old_file_is_written_on_and_opened_again(old):
+    with Journal(old) as journal:
+        answered(journal, id="call_3")
+        head = journal.verify().head
+    with Journal(old) as journal:
+        assert journal.verify(head=head).rows == 6
+        assert len(journal.to_frame()) == 3
+
+
+def test_the_version_stands_in_the_file(old):
+    Journal(old).close()
+    with closing(sqlite3.connect(old)) as connection:
+        assert [version for (version,) in connection.execute("SELECT version FROM schema_version")] == [1]
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables == {"events", "schema_version"}
+
+
+def test_a_migration_that_fails_leaves_the_old_file_as_it_was(old):
+    with closing(sqlite3.connect(old)) as connection:
+        connection.execute("UPDATE events SET thread = NULL WHERE id = 4")
+        connection.commit()
+    with pytest.raises(JournalError, match="NOT NULL"):
+        Journal(old)
+    with closing(sqlite3.connect(old)) as connection:
+        assert connection.execute("SELECT count(*), max(call) FROM events").fetchone() == (4, "call_2")
+
+
+def test_a_file_of_a_newer_version_is_refused_and_not_touched(path):
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO schema_version VALUES (7, 'later')")
+        connection.commit()
+    with pytest.raises(JournalError, match=r"newer hitl_nb.*version 7.*pip install -U hitl-nb"):
+        Journal(path)
+
+
+def test_an_empty_file_is_a_new_journal(path):
+    path.touch()
+    with Journal(path) as journal:
+        assert journal.verify().ok
