@@ -8,6 +8,11 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Without .pyc files importing crewai takes twice as long, in every kernel that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
+# JupyterLab asks a new user about its news; the notebook is what they came for.
+LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
+NO_NEWS = mkdir -p $(LAB_SETTINGS) && printf '%s\n' \
+	'{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
+
 .PHONY: demo test check unit notebooks lab refresh browser clean
 
 demo: $(VENV)/.demo ## Open JupyterLab on the quickstart: no key, no network, no question.
@@ -44,11 +49,13 @@ $(VENV)/bin/uv:
 
 $(VENV)/.demo: $(VENV)/bin/uv pyproject.toml
 	$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode -e ".[demo]"
+	@$(NO_NEWS)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/bin/uv pyproject.toml
 	$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode -e ".[test]"
+	@$(NO_NEWS)
 	@touch $@ $(VENV)/.demo
 
 clean: ## Forget everything that was made.
-	rm -rf $(VENV) .kernels build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .kernels .node build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

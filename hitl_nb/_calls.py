@@ -182,6 +182,7 @@ class Call(HasTraits):
         self._home: asyncio.AbstractEventLoop | None = None
         self._done_callbacks: list[Callable[[], None]] = []
         self._default_via: Via = "callback"
+        self._default_by: str | None = None
 
     # -- for the person -----------------------------------------------------------------------------------
 
@@ -232,7 +233,7 @@ class Call(HasTraits):
                 edits=tuple(edits or ()),
                 result=result,
                 reason=reason,
-                by=by,
+                by=by or self._default_by,
                 via=via or self._default_via,
             )
         )
@@ -248,7 +249,13 @@ class Call(HasTraits):
     def answer_instead(self, text: str, *, by: str | None = None, via: Via | None = None) -> bool:
         """Do not approve, but tell the model something instead ("use table X"). Returns as `decline` does."""
         return self._decide(
-            Decision(outcome="declined", result=encode_instead(text), reason=text, by=by, via=via or self._default_via)
+            Decision(
+                outcome="declined",
+                result=encode_instead(text),
+                reason=text,
+                by=by or self._default_by,
+                via=via or self._default_via,
+            )
         )
 
     def cancel(self, reason: str | None = None, *, by: str | None = None, via: Via | None = None) -> bool:
@@ -298,6 +305,12 @@ class Call(HasTraits):
             self._publish_error(message)
             raise InvalidValue(message)
 
+    def _is_put_to(self, person: Any) -> None:
+        """Note who is asked now: whatever is answered without a name or a path is theirs."""
+        name = getattr(person, "name", None)
+        self._default_via = getattr(person, "via", "callback")
+        self._default_by = name if isinstance(name, str) else None
+
     def _preview(self, args: Any) -> None:
         self._set(args=args)
 
@@ -318,7 +331,13 @@ class Call(HasTraits):
     def _refuse(self, outcome: Outcome, reason: str | None, by: str | None = None, via: Via | None = None) -> bool:
         result = ABORTED if outcome == "aborted" else encode_refusal(outcome, reason)
         return self._decide(
-            Decision(outcome=outcome, result=result, reason=reason, by=by, via=via or self._default_via)
+            Decision(
+                outcome=outcome,
+                result=result,
+                reason=reason,
+                by=by or (self._default_by if via is None else None),
+                via=via or self._default_via,
+            )
         )
 
     def _reject(self, message: str) -> bool:

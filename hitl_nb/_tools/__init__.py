@@ -4,9 +4,10 @@ from hitl_nb._tools._define import frontend_tool, human_in_the_loop
 from hitl_nb._tools._gate import GateTool
 from hitl_nb._tools._kinds import FrontendTool, HumanTool, SessionTool, keywords_of
 from hitl_nb._tools._on_interrupt import InterruptHandler, on_interrupt
-from hitl_nb._tools._toolbox import ToolBox
+from hitl_nb._tools._toolbox import UNNAMED_TOOL, ToolBox
 
 __all__ = [
+    "UNNAMED_TOOL",
     "FrontendTool",
     "GateTool",
     "HumanTool",

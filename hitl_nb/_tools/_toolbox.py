@@ -9,6 +9,10 @@ from hitl_nb._tools._kinds import SessionTool
 from hitl_nb._tools._on_interrupt import InterruptHandler
 from hitl_nb.errors import ToolDefinitionError
 
+UNNAMED_TOOL = "call_without_a_name"
+"""Stands for the name that a provider never sent. No tool is called so, not even the wildcard answers it, and the model
+is told that; an empty name in the history would be refused by every provider from then on."""
+
 
 class ToolBox:
     """The tools of one session, by name.
@@ -48,7 +52,8 @@ class ToolBox:
 
     def get(self, name: str) -> SessionTool | None:
         """Give the tool for a call by this name: its own, else the wildcard's, else None."""
-        return self._tools.get(name) or self._tools.get("*")
+        wildcard = None if name == UNNAMED_TOOL else self._tools.get("*")
+        return self._tools.get(name) or wildcard
 
     def handler_of(self, interrupt: Interrupt) -> InterruptHandler | None:
         """Give the first `on_interrupt` that is about this interrupt, or None."""

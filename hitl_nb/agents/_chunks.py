@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from ag_ui.core import Event, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 
+from hitl_nb._tools import UNNAMED_TOOL
 from hitl_nb.agents._brackets import Brackets
-from hitl_nb.agents._identity import MIXED_UP, UNNAMED_TOOL, fresh_call_id
+from hitl_nb.agents._identity import MIXED_UP, fresh_call_id
 
 _CUT_OFF = " <cut off at the token limit, before the arguments>"
 

@@ -6,10 +6,6 @@ An answer finds its call by the id alone. Gemini streams `""` for every call, Ol
 
 import uuid
 
-UNNAMED_TOOL = "call_without_a_name"
-"""Stands for the name that a provider never sent. No tool is called so, and the model is told that; an empty name
-in the history would be refused by every provider from then on."""
-
 MIXED_UP = " <fragments of this call and of another one cannot be told apart>"
 """Behind the arguments of such a call: what is not JSON asks nobody, and the model reads why."""
 

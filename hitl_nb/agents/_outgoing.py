@@ -10,7 +10,7 @@ from typing import Any
 
 from ag_ui.core import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
-from hitl_nb.agents._identity import UNNAMED_TOOL
+from hitl_nb._tools import UNNAMED_TOOL
 from hitl_nb.errors import UsageError
 
 INVALID_JSON = "INVALID_JSON"

@@ -12,8 +12,9 @@ from typing import Any
 
 from ag_ui.core import AssistantMessage, Message, ToolCall, ToolMessage
 
+from hitl_nb._tools import UNNAMED_TOOL
 from hitl_nb.agents._brackets import unclosed
-from hitl_nb.agents._identity import MIXED_UP, UNNAMED_TOOL, fresh_call_id
+from hitl_nb.agents._identity import MIXED_UP, fresh_call_id
 from hitl_nb.agents._outgoing import presentable
 from hitl_nb.agents._translate import StreamedCall, StreamedMessage
 

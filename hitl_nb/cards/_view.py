@@ -95,6 +95,16 @@ class RunView:
         self._changed(CallEntry(key=call.id, call=call))
         if change["name"] == "status":
             self._home_of(call).flush()
+        if change["name"] == "status" and call.status == "complete":
+            self._save_decided()
+
+    def _save_decided(self) -> None:
+        """Put what is decided into the document at once: a notebook may be saved in the middle of a run.
+
+        Only while nothing is open, since JupyterLab draws the view anew and a person would lose the focus.
+        """
+        if self._display_id and not any(call.status == "executing" for call in self._observed.values()):
+            update_display(self._live_bundle(), raw=True, display_id=self._display_id)
 
     def _home_of(self, call: Call) -> CardList:
         return self._home.get(call.id, self._lists[-1])

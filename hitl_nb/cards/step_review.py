@@ -5,7 +5,7 @@ person's choice (facts/copilotkit.md §0.1). Here the choice is made from the co
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from hitl_nb._calls import Call
 from hitl_nb.cards._card import Card, Row, names_of, value_of
@@ -68,9 +68,15 @@ class StepReview(Card):
         """Give the steps as answered; before an answer, as proposed."""
         answered = self.call.answer if self.call.approved and isinstance(self.call.answer, list) else None
         return [
-            Row(text=self._text_of(step), mark="on" if self._is_on(step) else "off")
+            Row(text=self._text_of(step), mark=self._mark(step))
             for step in (self._steps() if answered is None else answered)
         ]
+
+    def _mark(self, step: Any) -> Literal["on", "off", ""]:
+        # A refusal ticks nothing: a reader must not take the proposal for what was approved.
+        if self.call.decided and not self.call.approved:
+            return ""
+        return "on" if self._is_on(step) else "off"
 
     def _steps(self) -> list[Any]:
         args = self.call.args

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 from hitl_nb.errors import UsageError
 from hitl_nb.journal._store import written
@@ -74,6 +74,3 @@ def _moment(value: Any) -> str:
         raise UsageError(
             f'`since={value!r}` is no time. Write `since="2026-01-31"` or `since=timedelta(days=7)`.'
         ) from error
-
-
-__all__ = ["Condition", "Filters", "Unpack", "condition"]

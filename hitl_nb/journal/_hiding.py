@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
 
-from hitl_nb._schema import PydanticValidator, Validator
+from hitl_nb._schema import PydanticValidator
 from hitl_nb.errors import ToolDefinitionError
 
 MASK: Final = "**********"
@@ -57,17 +57,17 @@ _by_validator: weakref.WeakKeyDictionary[Any, TypeFacts] = weakref.WeakKeyDictio
 
 
 def facts_of(validator: object) -> TypeFacts:
-    """Give the facts of a validator's type; computed once."""
-    if isinstance(validator, PydanticValidator):
-        try:
-            return facts_of_type(validator.type)
-        except TypeError:  # an annotation that cannot be hashed
-            return _facts_of_validator(validator)
-    if not isinstance(validator, Validator):
+    """Give the facts of a validator's type; computed once, if it can be kept."""
+    if validator is None:
         return NO_FACTS
-    if validator not in _by_validator:
-        _by_validator[validator] = _facts_of_validator(validator)
-    return _by_validator[validator]
+    try:
+        if isinstance(validator, PydanticValidator):
+            return facts_of_type(validator.type)
+        if validator not in _by_validator:
+            _by_validator[validator] = _facts_of_validator(validator)
+        return _by_validator[validator]
+    except TypeError:  # an annotation that has no hash, an object that takes no weak reference
+        return _facts_of_validator(validator)
 
 
 @functools.lru_cache(maxsize=256)
@@ -83,17 +83,19 @@ def facts_of_type(type_: Any) -> TypeFacts:
         return NO_FACTS
 
 
-def _facts_of_validator(validator: Validator) -> TypeFacts:
+def _facts_of_validator(validator: object) -> TypeFacts:
     try:
-        schemas = [validator.json_schema]
+        schemas = [getattr(validator, "json_schema", None)]
     except ToolDefinitionError:
+        return NO_FACTS
+    if not isinstance(schemas[0], dict):
         return NO_FACTS
     if isinstance(validator, PydanticValidator):
         # Values are written by their serialization aliases, which the schema for input does not know.
         with suppress(PydanticUserError):
             schemas.append(TypeAdapter(validator.type).json_schema(mode="serialization"))
     text = json.dumps(schemas[0], sort_keys=True, separators=(",", ":"), default=str)
-    roots = tuple(schema for schema in schemas if _mentions_a_secret(schema))
+    roots = tuple(schema for schema in schemas if schema and _mentions_a_secret(schema))
     return TypeFacts(hider=Hider(roots=roots) if roots else None, schema_sha256=sha256(text.encode()).hexdigest())
 
 

@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from hitl_nb.journal._queries import kind_of
+
 _LONGEST: Final = 120
 """Characters of a cell; this is an overview, `to_frame` has it all."""
 
@@ -50,16 +52,14 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) ->
 
 
 def decision_row(call: dict[str, Any]) -> list[str]:
-    """Give the cells of one call of `Journal.to_frame`."""
-    outcome = call["outcome"] or "open"
-    kind = "edited" if outcome == "answered" and call["edited"] not in (None, "[]") else outcome
-    colour = COLOURS.get({"answered": "approved"}.get(kind, kind), COLOURS["other"])
+    """Give the cells of one call, a row of `calls` as a dict."""
+    kind = kind_of(call)
     who = " · ".join(part for part in (call["by"], call["via"]) if part)
     said = call["reason"] or (call["answer"] and _words(call["answer"])) or ""
     return [
         f'<span style="{QUIET}">{escaped((call["answered_at"] or call["asked_at"])[:16].replace("T", " "))}</span>',
         f"<strong>{escaped(call['tool'])}</strong><br>{escaped(shortened(call['message'] or ''))}",
-        f'<span style="color:{colour}">●</span> {escaped(kind)}',
+        f'<span style="color:{COLOURS[kind]}">●</span> {escaped(call["outcome"] if kind == "other" else kind)}',
         escaped(shortened(said)),
         escaped(who),
     ]

@@ -13,6 +13,9 @@ CALL_COLUMNS: Final = tuple(
 )
 """The columns of a call (after those of Agno's approvals table, facts/peers.md §2)."""
 
+KINDS: Final = ("approved", "edited", "declined", "expired", "other", "open")
+"""How a call can stand; each is in exactly one."""
+
 _CALLS: Final = """
     SELECT question.call, question.tool, question.kind, question.message,
         answer.outcome, answer.by, answer.via, answer.reason, question.ts, answer.ts, answer.latency_ms / 1000.0,
@@ -46,3 +49,13 @@ def events(store: Store, filters: Filters) -> list[tuple[Any, ...]]:
     where = condition(filters, _OF_AN_EVENT)
     names = ", ".join(f'"{name}"' for name in COLUMNS)
     return store.rows(f"SELECT {names} FROM events WHERE {where.sql} ORDER BY id", where.parameters)
+
+
+def kind_of(call: dict[str, Any]) -> str:
+    """Give the kind of a call: an approval with a changed proposal is an edit, whatever its card called it."""
+    outcome = call["outcome"]
+    if outcome is None:
+        return "open"
+    if outcome in ("answered", "edited"):
+        return "edited" if outcome == "edited" or call["edited"] not in (None, "[]") else "approved"
+    return outcome if outcome in KINDS else "other"

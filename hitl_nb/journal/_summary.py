@@ -9,9 +9,7 @@ from typing import Any, Final
 
 from hitl_nb.errors import MissingExtraError
 from hitl_nb.journal._html import COLOURS, QUIET, escaped, table
-
-KINDS: Final = ("approved", "edited", "declined", "expired", "other", "open")
-"""How a call can stand in a summary; each call is in exactly one."""
+from hitl_nb.journal._queries import KINDS, kind_of
 
 _BY_PEOPLE: Final = ("approved", "edited", "declined")
 
@@ -92,7 +90,8 @@ class Summary:
     def _repr_html_(self) -> str:
         rows = [self._bar(kind) for kind in KINDS if getattr(self, kind)]
         people = ", ".join(f"{escaped(name)} {count}" for name, count in self.by.items())
-        late = f"{self.late} late answers that changed nothing" if self.late else ""
+        answers = "answer" if self.late == 1 else "answers"
+        late = f"{self.late} late {answers} that changed nothing" if self.late else ""
         foot = " · ".join(part for part in (f"decided by {people}" if people else "", late) if part)
         return f'{table(escaped(self._headline()), ("", "calls", ""), rows)}<div style="{QUIET}">{foot}</div>'
 
@@ -104,7 +103,7 @@ class Summary:
 
 
 def summary_of(calls: Sequence[dict[str, Any]]) -> Summary:
-    """Count calls; each is a row of `Journal.to_frame`."""
+    """Count calls; each is a row of `calls` as a dict."""
     kinds = [kind_of(call) for call in calls]
     counts = Counter(kinds)
     seconds = [
@@ -122,16 +121,6 @@ def summary_of(calls: Sequence[dict[str, Any]]) -> Summary:
             (datetime.fromisoformat(call["asked_at"]), kind) for call, kind in zip(calls, kinds, strict=True)
         ),
     )
-
-
-def kind_of(call: dict[str, Any]) -> str:
-    """Give the kind of a call: an approval with a changed proposal is an edit, whatever its card called it."""
-    outcome = call["outcome"]
-    if outcome is None:
-        return "open"
-    if outcome in ("answered", "edited"):
-        return "edited" if outcome == "edited" or call["edited"] not in (None, "[]") else "approved"
-    return outcome if outcome in KINDS else "other"
 
 
 _INK: Final = {

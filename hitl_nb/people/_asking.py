@@ -39,7 +39,7 @@ class Asking:
         if call not in self.transcript:
             self.transcript.add(CallEntry(key=call.id, call=call))
         for person in self.people:
-            call._default_via = getattr(person, "via", "callback")
+            call._is_put_to(person)
             await person(call)
             if call.decided:
                 return

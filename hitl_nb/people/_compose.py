@@ -35,7 +35,7 @@ class Remember:
             answer, by = self._answers[key]
             call.respond(answer, by=f"remembered from {by}", via="policy")
             return
-        call._default_via = getattr(self._person, "via", "callback")
+        call._is_put_to(self._person)
         await self._person(call)
         if call.approved and not _is_empty(call.args):
             self._answers[key] = (call.answer, _by(call))
@@ -74,7 +74,7 @@ class AllOf:
             current = current_asking()
             if current is not None:
                 current.transcript.add(CallEntry(key=ballot.id, call=ballot))
-            ballot._default_via = getattr(person, "via", "callback")
+            ballot._is_put_to(person)
             await person(ballot)
             if not ballot.decided:
                 ballot.cancel("not answered")
@@ -110,7 +110,7 @@ class Escalate:
 
     async def __call__(self, call: Call) -> None:
         """Ask, wait, pass on."""
-        call._default_via = getattr(self._first, "via", "callback")
+        call._is_put_to(self._first)
         try:
             await asyncio.wait_for(_call(self._first, call), self._after)
         except TimeoutError:
@@ -119,7 +119,7 @@ class Escalate:
             if self._to is None:
                 call._refuse("expired", f"nobody answered within {self._after:g} s", via="timeout")
                 return
-            call._default_via = getattr(self._to, "via", "callback")
+            call._is_put_to(self._to)
             await self._to(call)
 
     def watch(self, transcript: Any) -> Any:

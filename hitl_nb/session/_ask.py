@@ -166,7 +166,7 @@ class Asker:
 
     async def _ask_people(self, call: Call, people: Sequence[Person]) -> None:
         for person in people:
-            call._default_via = getattr(person, "via", "callback")
+            call._is_put_to(person)
             await person(call)
             if call.decided:
                 return

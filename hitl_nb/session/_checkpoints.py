@@ -5,6 +5,7 @@ one ``resume``, a refusal is ``cancelled`` and never looks like an answer, and n
 older ``CUSTOM on_interrupt`` event travels as ``forwardedProps.command`` (facts/copilotkit.md §2).
 """
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -31,6 +32,18 @@ class Checkpoint:
 
     is_legacy: bool = False
     """Whether it came as the ``on_interrupt`` event."""
+
+    @property
+    def is_addressed_by_resume(self) -> bool:
+        """Whether the agent waits for a ``resume`` entry: also CrewAI's server does, which sends the older event."""
+        return not self.is_legacy or (isinstance(self.legacy, dict) and {"id", "reason"} <= self.legacy.keys())
+
+    @property
+    def takes_a_no(self) -> bool:
+        """Whether a refusal may be sent. CrewAI's server reads it as no words, and no words as its first outcome,
+        usually "approved" (facts/crewai.md §4.1): a no to it is kept here, and the flow stays where it is.
+        """
+        return not self.is_legacy and not self.interrupt.reason.startswith("crewai:")
 
     @property
     def expires_at(self) -> datetime | None:
@@ -91,7 +104,7 @@ class Checkpoint:
             return None
         refused, empty = {"status": "cancelled"}, {"status": "resolved"}
         value = (empty if call.answer is None else call.answer) if call.approved else refused
-        content = encode(value) if not isinstance(value, str) else f'"{value}"'
+        content = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else encode(value)
         return ToolMessage(id=f"result-{call.id}", tool_call_id=interrupt.tool_call_id, content=content)
 
 

@@ -23,6 +23,7 @@ class PendingRun:
         return self._foreground().__await__()
 
     async def _foreground(self) -> Reply:
+        __tracebackhide__ = True  # IPython's: the stop button shows the user's line, not ours
         run = self._launch()
         try:
             return await run

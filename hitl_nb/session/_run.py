@@ -47,6 +47,9 @@ class Run:
         self._session = session
         self._stopped = False
         self._loop = Loop(session, self.transcript)
+        self._say_now = text is not None and after is None
+        if text is not None and self._say_now:
+            self._say(text)
         # Shown before the task starts: on ipykernel 6 only the cell itself can still place an output.
         self._shown = ExitStack()
         self._shown.enter_context(showing(session.people, self.transcript))
@@ -91,6 +94,7 @@ class Run:
         return self._result().__await__()
 
     async def _result(self) -> Reply:
+        __tracebackhide__ = True  # IPython's: the stop button shows the user's line, not ours
         with delivering(), heartbeat():
             try:
                 return await asyncio.shield(self._task)
@@ -119,7 +123,7 @@ class Run:
             if after is not None:
                 await after.settled()
             try:
-                if text is not None:
+                if text is not None and not self._say_now:
                     self._say(text)
                 with asking(self._session.people, self.transcript):
                     await self._loop.run(replay)

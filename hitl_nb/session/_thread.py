@@ -38,10 +38,10 @@ class Thread:
         self._taken.add(call)
         if not isinstance(source, Checkpoint):
             self.results[call.id] = result_of(call)
-        elif source.is_legacy:
-            self.command = source.command(call) if call.approved else {}
-        else:
-            self.resume.append(source.resume_entry(call))
+        elif call.approved or source.takes_a_no:
+            self.command = source.command(call) if source.is_legacy else {}
+            if source.is_addressed_by_resume:
+                self.resume.append(source.resume_entry(call))
             if (message := source.tool_message(call)) is not None:
                 self.results[message.tool_call_id] = message
             elif source.interrupt.tool_call_id:

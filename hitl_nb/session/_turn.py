@@ -11,15 +11,17 @@ from typing import Any
 from ag_ui.core import (
     Event,
     Message,
+    MessagesSnapshotEvent,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
     ToolCall,
+    ToolCallResultEvent,
     ToolMessage,
 )
 
 from hitl_nb._calls import Call
-from hitl_nb._history import PLACEHOLDER, open_calls
+from hitl_nb._history import PLACEHOLDER, open_calls, paired
 from hitl_nb._tools import ToolBox
 from hitl_nb._transcript import Transcript
 from hitl_nb.agents import Agent
@@ -48,6 +50,7 @@ class Turn:
         self._failure: RunErrorEvent | None = None
         self._finished = False
         self._legacy: list[Checkpoint] = []
+        self._seen: dict[str, ToolMessage] = {}
 
     @property
     def given(self) -> list[Message]:
@@ -56,8 +59,10 @@ class Turn:
 
     @property
     def messages(self) -> list[Message]:
-        """The history after the events so far."""
-        return list(self._conversation.messages)
+        """The history after the events so far; an answer that was in it once stays, whatever a snapshot leaves out."""
+        messages = self._conversation.messages
+        there = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+        return paired(messages, {call: result for call, result in self._seen.items() if call not in there})
 
     @property
     def state(self) -> Any:
@@ -89,14 +94,15 @@ class Turn:
         """
         for event in events:
             self._feed(event)
-        self._narrator.recall(self._conversation.messages)
-        results = {m.tool_call_id: m for m in self._conversation.messages if isinstance(m, ToolMessage)}
-        self._narrator.close_answered(results, via="replay")
+        self._narrator.recall(self.messages)
+        self._narrator.close_answered({**self._seen, **self._results()}, via="replay")
 
     def _feed(self, raw: Event) -> None:
         for event in self._chunks.feed(raw):
             self._verifier.feed(event)
             self._conversation.apply(event)
+            if isinstance(event, (MessagesSnapshotEvent, ToolCallResultEvent)):
+                self._seen.update(self._results())
             self._narrator.tell(event)
             self._publish(event)
             if isinstance(event, RunErrorEvent):
@@ -115,13 +121,20 @@ class Turn:
                 "Nothing of it was asked or executed; send the message again to retry.",
                 "agent_run_failed",
             )
-        results = {m.tool_call_id: m for m in self._conversation.messages if isinstance(m, ToolMessage)}
-        self._narrator.close_answered(results, via="session")
+        self._narrator.close_answered(self._results(), via="session")
+
+    def _results(self) -> dict[str, ToolMessage]:
+        """The results in the history, but for a server's placeholders."""
+        return {
+            message.tool_call_id: message
+            for message in self._conversation.messages
+            if isinstance(message, ToolMessage) and message.content != PLACEHOLDER
+        }
 
     @property
     def unanswered(self) -> list[ToolCall]:
         """The tool calls that the run left open, in call order; a server's placeholder is no answer."""
-        return open_calls([m for m in self._conversation.messages if getattr(m, "content", "") != PLACEHOLDER])
+        return open_calls([message for message in self.messages if getattr(message, "content", "") != PLACEHOLDER])
 
     @property
     def checkpoints(self) -> list[Checkpoint]:

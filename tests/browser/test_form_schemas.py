@@ -83,4 +83,4 @@ async def test_every_control_changes_its_own_place_only(cards, stress_set):
         except Exception as e:
             found.append(f"{case.id}: {type(e)} {e}")
     await cards.mount()
-    assert found == []
+    assert not found, "\n".join(found)

@@ -24,7 +24,9 @@ class Desk:
     @property
     def item(self) -> dict[str, Any]:
         """What the browser gets."""
-        return json.loads(json.dumps(item_of(CallEntry(key=self.call.id, call=self.call), self.warnings), allow_nan=False))
+        return json.loads(
+            json.dumps(item_of(CallEntry(key=self.call.id, call=self.call), self.warnings), allow_nan=False)
+        )
 
     @property
     def props(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def an_interrupt(schema, args=None):
 
 
 async def test_a_tool_without_render_is_a_form():
-    call, _ = await ask(delete, lambda desk: (desk.item["card"] == "form" and desk.confirm()), rows=[{"name": "a"}])
+    call, _ = await ask(delete, lambda desk: desk.item["card"] == "form" and desk.confirm(), rows=[{"name": "a"}])
     assert call.approved
 
 

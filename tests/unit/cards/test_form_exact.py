@@ -48,7 +48,7 @@ async def test_a_tool_with_these_parameters_answers_with_what_the_model_proposed
     proposed = json.loads(type(sample).model_validate(sample).model_dump_json(by_alias=True))
     if "password" in proposed:
         proposed["password"] = "hunter2"
-    call, agent = await ask(tool, lambda desk: desk.confirm(), **proposed)
+    call, _ = await ask(tool, lambda desk: desk.confirm(), **proposed)
     assert call.answer is call.args
     assert tool.parameters.validate(proposed) == call.answer
 

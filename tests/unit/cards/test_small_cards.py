@@ -175,7 +175,9 @@ async def test_several_come_in_the_order_of_the_options():
 
 async def test_too_few_too_many_and_nonsense_are_refused():
     one = a_tool(partial(Choice, options=["a", "b"]))
-    errors = await refused(one, {"chosen": []}, {"chosen": [0, 1]}, {"chosen": [2]}, {"chosen": [True]}, {}, None, table="t")
+    errors = await refused(
+        one, {"chosen": []}, {"chosen": [0, 1]}, {"chosen": [2]}, {"chosen": [True]}, {}, None, table="t"
+    )
     assert errors[0] == "0 are chosen; choose one."
     several = a_tool(partial(Choice, options=["a", "b", "c"], multiple=True, min=2, max=2))
     assert (await refused(several, {"chosen": [0]}, table="t"))[0] == "1 are chosen; choose exactly 2."
@@ -342,7 +344,10 @@ async def test_a_plain_function_is_as_good():
 
 async def test_a_picked_time_is_checked_against_the_answer_type():
     call, _ = await ask(
-        scheduler(["2026-03-02T10:00:00"], answer=datetime), lambda desk: desk.send({"chosen": [0]}), topic="", attendee=""
+        scheduler(["2026-03-02T10:00:00"], answer=datetime),
+        lambda desk: desk.send({"chosen": [0]}),
+        topic="",
+        attendee="",
     )
     assert call.answer == datetime(2026, 3, 2, 10)
 

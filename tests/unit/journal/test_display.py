@@ -63,7 +63,7 @@ async def test_a_summary_is_a_table_with_every_kind_that_there_is(full):
     for kind in ("approved", "edited", "declined", "expired", "other", "open"):
         assert f">{kind}</td>" in html
     assert "decided by ada 2, bob 1" in html
-    assert "1 late answers that changed nothing" in html
+    assert "1 late answer that changed nothing" in html
 
 
 async def test_the_last_twenty_calls_are_shown_newest_first(journal):
@@ -76,7 +76,18 @@ async def test_the_last_twenty_calls_are_shown_newest_first(journal):
 
 async def test_a_row_says_what_was_asked_and_decided_by_whom(full):
     html = full._repr_html_()
-    for text in ("generate_steps", "Do it?", "answered", "edited", "declined", "expired", "open", "no", "bob · card"):
+    for text in (
+        "generate_steps",
+        "Do it?",
+        "approved",
+        "edited",
+        "declined",
+        "expired",
+        "cancelled",
+        "open",
+        "no",
+        "bob · card",
+    ):
         assert text in html
     assert "pack" in html
 

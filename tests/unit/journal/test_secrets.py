@@ -205,6 +205,22 @@ async def test_a_late_value_of_the_wrong_form_is_hidden_whole(journal, path):
     assert leaks(path) == []
 
 
+async def test_an_answer_type_of_ones_own_may_say_where_a_secret_stands(journal, path):
+    class Own:
+        __slots__ = ()
+        json_schema = LOGIN
+
+        def validate(self, value):
+            return value
+
+    call = a_call({"q": "?"})
+    call.answer_type = Own()
+    journal.asked(call, arguments="{}")
+    call.respond({"password": SECRET})
+    journal.answered(call)
+    assert leaks(path) == []
+
+
 async def test_a_reference_into_nowhere_is_taken_for_a_secret(journal, path):
     schema = {"properties": {"p": PASSWORD, "q": {"$ref": "elsewhere.json"}}}
     call = Call(id="call_1", name="odd", thread_id="t")

@@ -1,0 +1,204 @@
+"""`record`: a session with the real model and the real person, written down so that it can be replayed without both."""
+
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakSet
+
+from hitl_nb._calls import Call, decisions_watched
+from hitl_nb.people import Person, people_replaced
+from hitl_nb.testing._answers import Clerk
+from hitl_nb.testing._case import Answer, Case, Turn, write
+from hitl_nb.testing._heard import Heard
+from hitl_nb.testing._model import request_of
+from hitl_nb.testing._provider import the_litellm
+from hitl_nb.testing._requests import comparable, learn_keys
+from hitl_nb.testing._seam import directly, every_model
+from hitl_nb.testing._turns import Calls, Part
+
+_CREDENTIALS: Final = ("aws_", "azure_", "vertex_", "api_version", "client_id", "client_secret", "tenant_id")
+_HANDED_ON: Final = (*_CREDENTIALS, "metadata", "litellm_", "ssl_verify", "base_model", "drop_params", "allowed_")
+"""Begins of the names of litellm's own parameters that the real call needs, too."""
+_NOT_HANDED_ON: Final = ("litellm_call_id", "litellm_logging_obj")
+
+
+class Recording:
+    """What `record` has noted so far."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._clerk = Clerk()
+        self._asked: WeakSet[Call] = WeakSet()
+        self._turns: list[tuple[dict[str, Any], Heard]] = []
+        self._answers: list[Answer] = []
+
+    def __repr__(self) -> str:
+        return f"<Recording {self._path.name}: {len(self._turns)} requests, {len(self._answers)} answers>"
+
+    def _witnesses(self, people: Sequence[Person]) -> list[Person]:
+        return [_Witness(person, self._asked) for person in people]
+
+    def _decided(self, call: Call) -> None:
+        """Note a decision; only of calls that people were asked, since code answers by itself in a replay, too."""
+        decision = call._decision
+        if decision is not None and call in self._asked:
+            self._answers.append(self._clerk.answer(call, decision))
+
+    @contextmanager
+    def _requested(self, call: dict[str, Any]) -> Iterator[Heard]:
+        """Note a request at once, so that requests stand in their order; without a reply if it fails."""
+        learn_keys(self._clerk.secrets, call.get("api_key"))
+        request = comparable(request_of(call["messages"], call["optional_params"]))
+        heard = Heard([tool.get("function", {}).get("name", "") for tool in request["tools"]])
+        noted = (request, heard)
+        self._turns.append(noted)
+        try:
+            yield heard
+        except Exception:
+            self._turns.remove(noted)
+            raise
+
+    def _case(self) -> Case:
+        numbers = _Numbers()
+        turns = [
+            Turn(request=request, parts=[numbers.part(part) for part in heard.parts()], finish=heard.finish)
+            for request, heard in self._turns
+        ]
+        return Case(turns=turns, answers=[numbers.answer(answer) for answer in self._answers])
+
+    def _write(self) -> None:
+        write(self._path, self._clerk.secrets.scrub(self._case().plain()))
+
+
+@contextmanager
+def record(path: str | PathLike[str]) -> Iterator[Recording]:
+    """Write down what the model is asked and says, and what people are asked and decide, for `replay`.
+
+    ::
+
+        with record("case.json"):
+            await Session(PlanFlow, tools=[generate_task_steps]).run("Plan a trip to Mars")
+
+    Models are heard wherever litellm is called, whatever their names; people in every session and checkpoint that is
+    made inside. The same dialogue gives the same bytes. No key, header or secret is written: a value that is declared
+    secret (``SecretStr``, ``format: password``) is stars, here and wherever a message quotes it.
+
+    Args:
+        path: The file, JSON. It is written at the end; an exception that leaves the block leaves it as it was.
+
+    Raises:
+        MissingExtraError: litellm is not installed.
+        UsageError: Something is being recorded or replayed here already.
+        OSError: The file cannot be written.
+    """
+    recording = Recording(Path(os.path.abspath(path)))
+    with ExitStack() as stack:
+        stack.enter_context(every_model(_real_models(recording), alias=str))
+        stack.enter_context(people_replaced(recording._witnesses))
+        stack.enter_context(decisions_watched(recording._decided))
+        yield recording
+    recording._write()
+
+
+class _Witness:
+    """A person who is asked while we look on."""
+
+    def __init__(self, person: Person, asked: "WeakSet[Call]") -> None:
+        self._person = person
+        self._asked = asked
+
+    async def __call__(self, call: Call) -> None:
+        self._asked.add(call)
+        await self._person(call)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._person, name)
+
+
+class _Numbers:
+    """Gives the calls of a case their numbers, whatever ids a provider or a process gave them."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+        self._calls = 0
+        self._others = 0
+
+    def part(self, part: Part) -> Part:
+        if not isinstance(part, Calls):
+            return part
+        self._calls += 1
+        number = f"call_{self._calls}"
+        # The first of an id is the one that keeps it; agents give later ones another.
+        self._given.setdefault(part.id or "", number)
+        return replace(part, id=number)
+
+    def answer(self, answer: Answer) -> Answer:
+        if answer.call not in self._given:
+            self._others += 1
+            self._given[answer.call] = f"question_{self._others}"
+        return replace(answer, call=self._given[answer.call])
+
+
+def _real_models(recording: Recording) -> Any:
+    """Give the handler that asks the real model and notes what passes by."""
+    litellm = the_litellm("record")
+    from litellm import CustomLLM
+
+    class Handler(CustomLLM):  # type: ignore[misc]  # litellm is untyped
+        async def astreaming(self, **call: Any) -> AsyncIterator[Any]:
+            with recording._requested(call) as heard:
+                with directly():
+                    stream = await litellm.acompletion(**_handed_on(call))
+                try:
+                    async for chunk in stream:
+                        heard.hear(chunk)
+                        yield chunk
+                finally:
+                    # An agent that has heard enough stops reading.
+                    await stream.aclose()
+
+        def streaming(self, **call: Any) -> Iterator[Any]:
+            with recording._requested(call) as heard:
+                with directly():
+                    stream = litellm.completion(**_handed_on(call))
+                for chunk in stream:
+                    heard.hear(chunk)
+                    yield chunk
+
+        async def acompletion(self, **call: Any) -> Any:
+            with recording._requested(call) as heard:
+                with directly():
+                    response = await litellm.acompletion(**_handed_on(call))
+                heard.hear_all(response)
+                return response
+
+        def completion(self, **call: Any) -> Any:
+            with recording._requested(call) as heard:
+                with directly():
+                    response = litellm.completion(**_handed_on(call))
+                heard.hear_all(response)
+                return response
+
+    return Handler()
+
+
+def _handed_on(call: dict[str, Any]) -> dict[str, Any]:
+    """Give the call as the user made it, as far as litellm tells a custom provider."""
+    own = {
+        name: value
+        for name, value in (call.get("litellm_params") or {}).items()
+        if name.startswith(_HANDED_ON) and name not in _NOT_HANDED_ON
+    }
+    named = {
+        "api_key": call.get("api_key"),
+        "api_base": call.get("api_base"),
+        "extra_headers": call.get("headers"),
+        "timeout": call.get("timeout"),
+        "client": call.get("client"),
+    }
+    given = {name: value for name, value in (own | named).items() if value is not None and value is not False}
+    return {"model": call["model"], "messages": call["messages"], **given, **call["optional_params"]}

@@ -1,0 +1,28 @@
+// A question that is answered in words.
+
+import { drawContext } from "./context.js";
+import { drawWords } from "./words.js";
+
+/** @typedef {{ rows: any[], long: boolean, placeholder: string, initial: string }} TextProps */
+
+/** @type {import("./frame.js").Card} */
+export const text = {
+  seed: ({ initial = "" }) => ({ text: initial }),
+  answer: ({ text }) => ({ text }),
+  check: (draft) => (draft.text.trim() ? undefined : { error: "Nothing is written yet.", draft: { ...draft, wrong: true } }),
+  draw(body, change, { confirm }) {
+    const context = drawContext();
+    body.append(context.el);
+    /** @type {ReturnType<typeof drawWords> | undefined} */
+    let words;
+    let was = "";
+    return ({ rows, long, placeholder, initial }, draft, phase) => {
+      context.update(rows);
+      words ??= drawWords({ long, label: "Your answer", onchange: (text) => change({ text }), send: confirm });
+      if (!words.el.isConnected) body.append(words.el);
+      words.update(draft?.text ?? initial ?? "", placeholder);
+      words.el.toggleAttribute("data-wrong", draft?.wrong === true);
+      was = phase;
+    };
+  },
+};
