@@ -8,7 +8,8 @@ card cannot answer the next (the released web hook gets this wrong).
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -45,6 +46,19 @@ def pending() -> list["Call"]:
     """Give all calls of this kernel that a person can answer now, whichever session or cell asks, oldest first."""
     waiting = [call for call in _opened if call.status == "executing" and not call.decided]
     return sorted(waiting, key=lambda call: call.asked_at)
+
+
+_watchers: list[Callable[["Call"], object]] = []
+
+
+@contextmanager
+def decisions_watched(watcher: Callable[["Call"], object]) -> Iterator[None]:
+    """Have `watcher(call)` called for each decision of this process, before anybody acts on it, in deciding order."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
 
 
 class AnswerType(Protocol):
@@ -353,6 +367,8 @@ class Call(HasTraits):
                 callbacks, counts = None, False
         if callbacks is None:
             return self._too_late(decision.answer, decision.by)
+        for watcher in tuple(_watchers):
+            watcher(self)
         for callback in callbacks:
             callback()
         self._at_home(self._publish_decision)

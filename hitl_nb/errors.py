@@ -24,6 +24,7 @@
     ├── ProtocolError          an AG-UI event stream out of order
     ├── FrontendError          the browser half is missing or cannot be linked
     └── ScriptError            a scripted model or person, and a run that does not follow the script
+        └── ReplayMismatch         a recorded session, and a run that asks something else
 
 None of these is ever an approval: whatever raises, nothing was executed.
 """
@@ -49,6 +50,7 @@ __all__ = [
     "NotApproved",
     "NotAwaitedError",
     "ProtocolError",
+    "ReplayMismatch",
     "RunStopped",
     "ScriptError",
     "SessionBusyError",
@@ -159,3 +161,15 @@ class FrontendError(HitlError):
 
 class ScriptError(HitlError):
     """A script and the run disagree: an unexpected question, an answer left over, no turn left."""
+
+
+class ReplayMismatch(ScriptError):  # noqa: N818 - the two differ; neither is at fault
+    """A recorded session is replayed, and the model or a person is asked something that was not recorded.
+
+    Attributes:
+        diff: What differs, as a unified difference; also part of the message.
+    """
+
+    def __init__(self, message: str, diff: str = "") -> None:
+        super().__init__(message)
+        self.diff = diff

@@ -12,4 +12,34 @@ def all_but_the_anthem(call):
     ]
 
 
-answers = {"generate_task_steps": [all_but_the_anthem]}
+def a_shorter_stay(call):
+    shorter = call.args.model_copy(update={"nights": 4})
+    call.respond(shorter, edits=[{"path": "nights", "from": call.args.nights, "to": 4}])
+
+
+def without_worry(call):
+    return [
+        step.model_copy(update={"status": "disabled"}) if step.description == "Worry" else step
+        for step in call.args.steps
+    ]
+
+
+def income_by_median(call):
+    rows = [{**row, "fill": "median"} if row["column"] == "income" else row for row in call.proposal]
+    call.respond(rows, edits=[{"path": "[2].fill", "from": "0", "to": "median"}])
+
+
+answers = {
+    "generate_task_steps": [all_but_the_anthem],
+    # 02_cards
+    "book_hotel": [a_shorter_stay],
+    "ask_for_address": [{"street": "Rua Augusta 1", "postcode": "1100-048"}],
+    "propose_steps": [without_worry],
+    "delete_table": [lambda call: call.respond({"approved": True}, reason="archived in March")],
+    "approve": [lambda call: call.decline("on Monday")],
+    "choose": [lambda call: call.render(call).answer({"chosen": [1]})],
+    "pick_columns": [["paid_at", "refund_id"]],
+    "ask": ["dt2"],
+    "schedule_meeting": ["2026-03-02T14:30:00"],
+    "review": [income_by_median],
+}

@@ -6,50 +6,51 @@ import { drawParts } from "./form_rows.js";
 import { choose, fill, isLeaf, isUnion, mayLeave, wrongWith } from "./form_spot.js";
 import { drawTable } from "./form_table.js";
 import { arrange, h, keepFocus, link, named, uid, writeOrHide } from "./kit.js";
-import { reveal } from "./visible.js";
 
 /**
  * @typedef {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} View
  * One drawing of a form: what brings a spot up to date, what to call after a change, whether to mark what is required.
- * @typedef {{ el: HTMLElement, update: () => void, input?: () => HTMLElement }} Drawn
+ * @typedef {{ el: any, update: () => void }} Drawn
  */
 
 /** @param {View} view  @param {string} [by]  the ids of what labels it, where it has no label of its own */
 export function drawField(view, spot, by = "", cell = false) {
   const { node, key } = spot;
+  const leaf = isLeaf(spot);
   const [id, labelId] = [uid(), uid()];
-  const drawn = drawControl(view, spot, { id, by: by || labelId, cell });
+  const names = by || labelId;
+  const drawn = drawControl(view, spot, { id, by: names, cell });
   const main = h("div", { class: "hitl-field-main" }, drawn.el);
   const el = h("div", { class: "hitl-field", "data-wide": isWide(node) }, main);
-  if (!drawn.input && !cell) named(el, "", by || labelId).setAttribute("role", "group");
-  const state = drawState(view, spot, by || labelId, main);
+  if (!leaf && !cell) named(el, "", names).setAttribute("role", "group");
+  const state = drawState(view, spot, names, main);
+  const help = by ? "" : helpOf(node);
+  const about = help && uid();
   if (by) main.append(state.el);
   else {
-    const text = reveal(node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`));
-    const label = h(drawn.input ? "label" : "span", { class: "hitl-field-label", id: labelId, for: id, text, dir: "auto" });
+    const text = node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`);
+    const label = h(leaf ? "label" : "span", { class: "hitl-field-label", id: labelId, for: id, text, dir: "auto" });
     const flag = h("span", { class: "hitl-flag", text: view.marks && node.required ? "required" : "" });
     const head = h("div", { class: "hitl-field-head" }, label, flag);
     el.prepend(head);
-    (drawn.input ? main : head).append(state.el);
+    (leaf ? main : head).append(state.el);
   }
-  const help = by ? "" : reveal(helpOf(node));
-  const about = help && uid();
   if (help) main.append(h("p", { class: "hitl-help", id: about, dir: "auto", text: help }));
-  return follow(view, spot, el, main, { input: drawn.input, update: () => (drawn.update(), state.update()) }, about);
+  return follow(view, spot, el, main, () => (drawn.update(), state.update()), leaf ? drawn.el : undefined, about);
 }
 
 /** Keep `el` up to date with its spot, and say in `main` what is wrong with it. */
-export function follow(view, spot, el, main, { input, update }, about = "") {
+export function follow(view, spot, el, main, update, control, about = "") {
   /** @type {HTMLElement | undefined} made when it is needed: a table has thousands of cells */
   let wrong;
   const now = () => {
     update();
     const text = wrongWith(spot);
     if (text) main.append((wrong ??= h("p", { class: "hitl-wrong", id: uid(), dir: "auto" })));
-    if (wrong) writeOrHide(wrong, reveal(text));
+    if (wrong) writeOrHide(wrong, text);
     el.toggleAttribute("data-wrong", text !== "");
-    input?.().setAttribute("aria-invalid", String(text !== ""));
-    input?.().setAttribute("aria-describedby", wrong ? `${wrong.id} ${about}` : about);
+    control?.setAttribute("aria-invalid", String(text !== ""));
+    control?.setAttribute("aria-describedby", wrong ? `${wrong.id} ${about}` : about);
   };
   view.updates.set(spot, now);
   now();
@@ -58,28 +59,27 @@ export function follow(view, spot, el, main, { input, update }, about = "") {
 
 /** @returns {Drawn} */
 function drawControl(view, spot, names) {
-  if (isUnion(spot)) return drawUnion(view, spot, names);
-  if (spot.node.kind === "table") return drawTable(view, spot, names);
-  return isLeaf(spot) ? drawLeaf(view, spot, names) : drawParts(view, spot, names);
+  if (isUnion(spot)) return drawUnion(view, spot, names.by);
+  if (spot.node.kind === "table") return drawTable(view, spot, names.by);
+  return isLeaf(spot) ? drawLeaf(view, spot, names) : drawParts(view, spot, names.by);
 }
 
 const FIELD_WIDE = new Set(["object", "dict", "table"]);
 const isWide = ({ kind, item, branches = [] }) =>
   FIELD_WIDE.has(kind) || (kind === "list" && isWide(item)) || branches.some(isWide);
 
-/** A choice of the form, and the control of that form. Null and "not set" are forms, too. @returns {Drawn} */
-function drawUnion(view, spot, { by }) {
+/** A choice of the form, and the control of that form. Null and "not set" are forms, too. */
+function drawUnion(view, spot, by) {
   const { branches, nullable } = spot.node;
-  const picks = branches.map(({ title }, at) => [at, reveal(title)]);
+  const picks = branches.map(({ title }, at) => [at, title]);
   if (nullable) picks.push([null, "null"]);
   if (mayLeave(spot)) picks.push([undefined, "not set"]);
-  const place = () => (spot.now ? spot.branches.indexOf(spot.now) : spot.now);
-  const take = (at) => {
-    if (at == null) spot.now = at;
-    else choose(spot, at);
+  const isOn = (at) => picks[at][0] === (spot.now ? spot.branches.indexOf(spot.now) : spot.now);
+  const select = drawSelect(picks, {}, isOn, (place) => {
+    if (place == null) spot.now = place;
+    else choose(spot, place);
     view.touch(spot);
-  };
-  const select = drawSelect(picks, {}, () => picks.findIndex(([at]) => at === place()), take);
+  });
   const slot = h("div", { class: "hitl-slot" });
   const drawn = new Map();
   const update = () => {
@@ -95,21 +95,21 @@ const FIELD_TYPED = new Set(["number", "integer", "date", "time", "datetime", "d
 
 /** Whether a place is filled, null or left out, and what leads from one to the other. */
 function drawState(view, spot, by, main) {
-  const { nullable, kind } = spot.node;
+  const { node, now } = spot;
   const el = h("span", { class: "hitl-state", hidden: true });
-  if (FIELD_STATED.has(kind) || !(nullable || mayLeave(spot) || spot.now == null)) return { el, update: () => {} };
+  if (FIELD_STATED.has(node.kind) || !(node.nullable || mayLeave(spot) || now == null)) return { el, update: () => {} };
   const state = (text, act) => link(text, by, () => keepFocus([main], () => (act(), view.touch(spot))));
   const flag = h("span", { class: "hitl-flag" });
   const set = state("set", () => fill(spot));
   const none = state("null", () => (spot.now = null));
   const out = state("leave out", () => (spot.now = undefined));
   el.append(flag, set, none, out);
+  const nullable = node.nullable && node.kind !== "json";
   const update = () => {
-    const { now } = spot;
-    writeOrHide(flag, now === undefined ? "not set" : now === null && kind !== "json" ? "null" : "");
-    set.hidden = now != null || FIELD_TYPED.has(kind);
-    none.hidden = !nullable || now === null || kind === "json";
-    out.hidden = !mayLeave(spot) || now === undefined;
+    writeOrHide(flag, spot.now === undefined ? "not set" : spot.now === null && nullable ? "null" : "");
+    set.hidden = spot.now != null || FIELD_TYPED.has(node.kind);
+    none.hidden = !nullable || spot.now === null;
+    out.hidden = !mayLeave(spot) || spot.now === undefined;
     el.hidden = [...el.children].every((child) => child.hidden);
   };
   return { el, update };

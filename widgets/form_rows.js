@@ -4,8 +4,8 @@ import { drawField } from "./form_field.js";
 import { isMap, newPart } from "./form_spot.js";
 import { arrange, h, keepFocus, link, named, uid, write } from "./kit.js";
 
-/** Fields, then items or entries one below the other. @returns {import("./form_field.js").Drawn} */
-export function drawParts(view, spot, { by }) {
+/** Fields, then items or entries one below the other. */
+export function drawParts(view, spot, by) {
   const fields = h("div", { class: "hitl-fields" });
   const list = h("ol", { class: "hitl-items", role: "list" });
   const rows = drawRows(view, spot, by, list, (part, lead, tools) =>
@@ -22,11 +22,12 @@ export function drawParts(view, spot, { by }) {
 
 /**
  * Keep one row in `list` for every item or entry.
- * @param {(part: any, lead: HTMLElement, tools: HTMLElement) => any} drawRow  `lead` is its number or its key
+ * @param {(part: any, lead: HTMLElement, tools: HTMLElement) => HTMLElement} drawRow  `lead` is its number or its key
  */
 export function drawRows(view, spot, by, list, drawRow) {
   const { item, children = [] } = spot.node;
   const map = isMap(spot);
+  const fixed = map ? 0 : children.length; // the first items of a tuple stay where they are
   const change = (act) => keepFocus([list, add], () => (act(spot.now), view.touch(spot)));
   const add = link("Add", by, () => {
     change((parts) => parts.push(map ? { ...newPart(spot), key: "", loose: true } : newPart(spot, parts.length)));
@@ -34,8 +35,9 @@ export function drawRows(view, spot, by, list, drawRow) {
   });
   const drawLead = (part) => {
     if (!map) return h("span", { class: "hitl-number", id: uid() });
-    const oninput = ({ target }) => ((part.key = target.value), view.touch(spot));
-    return named(h("input", { class: "hitl-input", value: part.key, dir: "auto", oninput }), "Key", by);
+    const oninput = () => ((part.key = lead.value), view.touch(spot));
+    const lead = named(h("input", { class: "hitl-input", value: part.key, dir: "auto", oninput }), "Key", by);
+    return lead;
   };
   const draw = (part) => {
     const lead = drawLead(part);
@@ -47,8 +49,8 @@ export function drawRows(view, spot, by, list, drawRow) {
     const tools = h("span", { class: "hitl-row-tools" }, ...(map ? [] : [up, down]), remove);
     const place = (at, count) => {
       if (!map) write(lead, at + 1);
-      tools.hidden = !map && at < children.length;
-      up.disabled = at <= (map ? 0 : children.length); // the first of a tuple stay where they are
+      tools.hidden = at < fixed;
+      up.disabled = at <= fixed;
       down.disabled = at === count - 1;
     };
     return { el: drawRow(part, lead, tools), place };

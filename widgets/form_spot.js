@@ -8,12 +8,11 @@ import { boxText, entriesOf, sameWire, textOf, typedFault, typedWire } from "./f
  *   node: any, from: any, now: any, kept?: any, branches?: Spot[], key?: string, fromKey?: string | number,
  *   loose?: boolean, partial?: boolean, picked?: boolean, error?: string,
  * }} Spot
- * `node` is of the form (hitl_nb/_schema/_node.py), `from` a wire. `now` is undefined (nothing stands there), null, a wire,
- * the spots inside, or the spot of a union's branch; `kept` is what it was before it was null or left out. `fromKey` is
- * where a part stood (undefined = new), `key` its key now; a `loose` part has a key of its own choice.
+ * `node` of the form (hitl_nb/_schema/_node.py); `from` a wire; `now` nothing (undefined), null, a wire, the spots inside,
+ * or the spot of a union's branch; `kept` what it was before it was null or left out; `fromKey` where a part stood
+ * (undefined: it is new), `key` its key now, which is free to change if it is `loose`.
  */
 
-const SPOT_BOX = { kind: "json", title: "", required: false };
 export const isList = ({ node }) => ["list", "table", "tuple"].includes(node.kind);
 export const isMap = ({ node }) => node.kind === "object" || node.kind === "dict";
 export const isUnion = ({ node }) => node.kind === "union";
@@ -22,13 +21,15 @@ const isText = ({ node }) => node.kind === "text" || node.kind === "long_text";
 
 /**
  * The spot for `wire` and all that is in it.
- * @param {{ fill?: boolean, layout?: Map<string, number | null> }} plan  `fill`: what must be there and needs no decision
- *   is there from the start
+ * @param {{ fill?: boolean, layout?: Map<string, number | null> }} plan  `fill`: with what needs no decision
  * @returns {Spot}
  */
 export function plant(node, wire, plan, path = []) {
   const spot = { node, from: wire, now: wire };
-  if (wire === undefined) return plan.fill && node.required && (!isLeaf(spot) || node.kind === "constant") ? fill(spot) : spot;
+  if (wire === undefined) {
+    const fills = plan.fill && node.required && (!isLeaf(spot) || node.kind === "constant");
+    return fills ? fill(spot) : spot;
+  }
   if (wire === null && node.nullable) return spot;
   const place = plan.layout?.get(JSON.stringify(path));
   const open = isUnion(spot) ? place != null : isList(spot) ? Array.isArray(wire) : !isMap(spot) || entriesOf(wire);
@@ -48,6 +49,8 @@ function entryParts(node, entries, plan, path) {
     return { ...partOf(node, key, entries.get(key), plan, path), key, fromKey, loose };
   });
 }
+
+const SPOT_BOX = { kind: "json", title: "", required: false };
 
 function partOf({ children = [], item = SPOT_BOX }, step, wire, plan, path) {
   const [, child] = children.find(([name]) => name === step) ?? [step, item];
@@ -78,7 +81,7 @@ export function choose(spot, place) {
   if (tag) tag.now ??= branches[place].tags[0];
 }
 
-/** Where nothing is typed nothing stands, unless it is a text that was there. */
+/** Take what was typed. Where nothing is typed nothing stands, unless a text stood there. */
 export function type(spot, text) {
   const { node, from } = spot;
   const none = from === undefined || mayLeave(spot) ? undefined : node.nullable && node.kind !== "json" ? null : "";
@@ -89,7 +92,7 @@ export function type(spot, text) {
 
 export const pick = (spot, wire) => (spot.now = sameWire(wire, spot.from) ? spot.from : wire);
 
-/** A wire as the text in the control of a spot. */
+/** What the control of a leaf shows. */
 export const shownText = ({ node }, wire) =>
   node.kind === "json" && wire !== undefined && wire?.$ !== "json" ? boxText(wire) : textOf(wire);
 
@@ -104,13 +107,13 @@ export function wrongWith(spot) {
   return twice === undefined ? typedFault(spot.now) : `The key "${twice}" is there twice.`;
 }
 
-/** Say at every place why it cannot be sent. @returns {boolean} whether there is any */
+/** Whether anything cannot be sent; each spot says so. */
 export function findFaults(root) {
   const faulty = [...spotsOf(root)].filter((spot) => {
     if (spot.partial) spot.error = "This is not complete.";
-    // An item cannot be left out.
+    // What has no key cannot be left out.
     else if (spot !== root && spot.now === undefined && spot.key === undefined) spot.error = "Nothing is entered here.";
-    return wrongWith(spot) !== "";
+    return wrongWith(spot);
   });
   return faulty.length > 0;
 }

@@ -4,13 +4,11 @@ import { drawField, follow } from "./form_field.js";
 import { drawRows } from "./form_rows.js";
 import { isLeaf, isMap, isUnion, mayLeave, pick, plant, shownText, spotsOf, type } from "./form_spot.js";
 import { h, link, named, uid, write } from "./kit.js";
-import { reveal } from "./visible.js";
 
 const TABLE_EMS = { boolean: 7, integer: 7, number: 7, choice: 9, text: 14 }; // the least width of a column
 const TABLE_FILTER = 6; // rows from which on a filter is worth its place
 
-/** @param {import("./form_field.js").View} view  @returns {import("./form_field.js").Drawn} */
-export function drawTable(view, spot, { by }) {
+export function drawTable(view, spot, by) {
   const columns = spot.node.item.children.map(([key, node]) => ({ key, node, id: uid() }));
   const parts = () => spot.now ?? [];
   const shown = () => parts().filter((row) => !filter.value || rowText(row).includes(filter.value.toLowerCase()));
@@ -30,12 +28,15 @@ export function drawTable(view, spot, { by }) {
   });
   const tools = h("div", { class: "hitl-tools" }, count, filter, remove);
   const all = tick("Select all", by, shown);
-  const bulkName = h("span", { id: uid(), text: "Set selected" });
-  const bulk = tableRow("hitl-bulk", [bulkName], bulkCells(view, columns, bulkName.id, picked), "");
-  const head = h("div", { class: "hitl-thead", role: "rowgroup" }, tableRow("hitl-th", [all], columns.map(headCell), ""));
+  const setName = h("span", { id: uid(), text: "Set selected" });
+  const set = tableRow("hitl-set", [setName], setCells(view, columns, setName.id, picked), "");
+  const heads = columns.map(({ id, node, key }) => {
+    const help = h("span", { class: "hitl-help", text: node.description, dir: "auto" });
+    return h("div", { role: "columnheader" }, h("span", { id, text: node.title || key, dir: "auto" }), help);
+  });
+  const head = h("div", { class: "hitl-thead", role: "rowgroup" }, tableRow("hitl-th", [all], heads, ""), set);
   const body = h("div", { role: "rowgroup" });
   const table = named(h("div", { class: "hitl-table", role: "table" }, head, body), "", by);
-  head.append(bulk);
   const ems = columns.map(({ node }) => TABLE_EMS[node.kind] ?? 11);
   table.style.setProperty("--hitl-columns", ems.map((em) => `minmax(${em}em, ${em}fr)`).join(" "));
   table.style.minWidth = `${ems.reduce((sum, em) => sum + em + 1, 9)}em`;
@@ -55,13 +56,14 @@ export function drawTable(view, spot, { by }) {
       box.checked = row.picked === true;
       el.hidden = !visible.has(row);
     }
-    const of = visible.size < parts().length ? `${visible.size} of ` : "";
-    write(count, `${of}${parts().length} rows${chosen ? `, ${chosen} selected` : ""}`);
+    const total = parts().length;
+    const of = visible.size < total ? `${visible.size} of ` : "";
+    write(count, `${of}${total} rows${chosen ? `, ${chosen} selected` : ""}`);
     all.checked = chosen > 0 && chosen === visible.size;
     all.indeterminate = chosen > 0 && !all.checked;
-    bulk.hidden = remove.hidden = chosen === 0;
-    filter.hidden = parts().length < TABLE_FILTER && !filter.value;
-    tools.hidden = table.hidden = parts().length === 0;
+    set.hidden = remove.hidden = chosen === 0;
+    filter.hidden = total < TABLE_FILTER && !filter.value;
+    tools.hidden = table.hidden = total === 0;
   };
   filter.addEventListener("input", update);
   return { el: h("div", { class: "hitl-grid" }, tools, h("div", { class: "hitl-scroll" }, table), rows.add), update };
@@ -70,35 +72,29 @@ export function drawTable(view, spot, { by }) {
 const rowText = (row) =>
   [...spotsOf(row)].filter(isLeaf).map((cell) => shownText(cell, cell.now)).join("\n").toLowerCase();
 
+const tableCell = (...content) => h("div", { role: "cell" }, ...content);
 const tableRow = (look, lead, cells, tools) =>
   h("div", { class: `hitl-tr ${look}`, role: "row" }, tableCell(...lead), ...cells, tableCell(tools));
 
-const tableCell = (...content) => h("div", { role: "cell" }, ...content);
-
-function headCell({ id, node, key }) {
-  const help = h("span", { class: "hitl-help", text: reveal(node.description ?? ""), dir: "auto" });
-  return h("div", { role: "columnheader" }, h("span", { id, text: reveal(node.title || key), dir: "auto" }), help);
+function fieldCell(view, spot, by) {
+  const el = drawField(view, spot, by, true);
+  el.setAttribute("role", "cell");
+  return el;
 }
 
-/** A row is one field a column; if it holds anything else, a whole form, so that nothing is hidden. */
+/** One field a column; a whole form if the row holds anything else, so that nothing is hidden. */
 function drawRow(view, row, columns, lead, tools) {
   const number = lead[1].id;
   if (!isMap(row) || row.now.length > columns.length) {
     return tableRow("hitl-whole", lead, [tableCell(drawField(view, row, number))], tools);
   }
-  const cells = row.now.map((part, at) => drawCell(view, part, `${columns[at].id} ${number}`));
+  const cells = row.now.map((part, at) => fieldCell(view, part, `${columns[at].id} ${number}`));
   const el = tableRow("", lead, cells, tools);
-  return follow(view, row, el, el.lastElementChild, { update: () => {} });
-}
-
-function drawCell(view, spot, names) {
-  const el = drawField(view, spot, names, true);
-  el.setAttribute("role", "cell");
-  return el;
+  return follow(view, row, el, el.lastElementChild, () => {});
 }
 
 /** One control a column: what is entered there goes to every picked row. */
-function bulkCells(view, columns, name, picked) {
+function setCells(view, columns, name, picked) {
   return columns.map(({ key, node, id }) => {
     const spot = { ...plant(node, undefined, {}), key };
     if (isUnion(spot) || node.kind === "constant") return tableCell();
@@ -112,6 +108,6 @@ function bulkCells(view, columns, name, picked) {
       for (const row of picked().filter(isMap)) take(row.now.find((part) => part.key === key));
       view.touch();
     };
-    return drawCell({ ...view, touch }, spot, `${name} ${id}`);
+    return fieldCell({ ...view, touch }, spot, `${name} ${id}`);
   });
 }

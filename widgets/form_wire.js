@@ -1,26 +1,26 @@
 // A value as it travels (hitl_nb/_schema/_marks.py): plain JSON, and marks such as {"$": "integer", "text": "…"} for
-// what JSON in a browser would damage. They are only shown and sent back; undefined is what is not there.
+// what a browser would damage. Marks are only shown and sent back. undefined: nothing is there.
 
 const WIRE_LITERALS = new Set(["integer", "float", "escaped", "number", "json"]); // their text is JSON
-const WIRE_KEPT = new Set(["decimal", "bytes", "date", "time", "datetime", "duration"]); // stay what they are when edited
+const WIRE_KEPT = new Set(["decimal", "bytes", "date", "time", "datetime", "duration"]); // and so they stay when edited
 
 const isObject = (wire) => wire !== null && typeof wire === "object" && !Array.isArray(wire);
 const isMark = (wire) => isObject(wire) && Object.hasOwn(wire, "$");
 
 /** The `[key, part]` pairs of an object, in order; undefined if it is none. */
 export function entriesOf(wire) {
-  if (!isObject(wire)) return undefined;
-  if (!isMark(wire)) return Object.entries(wire);
+  if (!isMark(wire)) return isObject(wire) ? Object.entries(wire) : undefined;
   return wire.entries?.map(([key, part]) => [textOf(key), part]);
 }
 
 /** The object of `entries`; a mark if JavaScript would drop, reorder or damage one of the keys. */
 export function objectOf(entries) {
   const plain = entries.every(([key]) => !/^(\$|__proto__|\d+)$/.test(key) && stringOf(key) === key);
-  return plain ? Object.fromEntries(entries) : { $: "object", entries: entries.map(([key, part]) => [stringOf(key), part]) };
+  if (plain) return Object.fromEntries(entries);
+  return { $: "object", entries: entries.map(([key, part]) => [stringOf(key), part]) };
 }
 
-/** Half a surrogate pair needs a mark. */
+// Half a surrogate pair needs a mark.
 const stringOf = (text) => (/\p{Surrogate}/u.test(text) ? { $: "escaped", text: JSON.stringify(text) } : text);
 
 /** Do two values look the same, to the last digit and the order of keys? */
@@ -34,11 +34,10 @@ export function boxText(wire, pad = "\n") {
     return line.length < 80 && !line.includes("\n") ? line : open + inner + parts.join(`,${inner}`) + pad + close;
   };
   if (Array.isArray(wire)) return block("[", wire.map((part) => boxText(part, inner)), "]");
-  const entries = entriesOf(wire);
-  if (entries) return block("{", entries.map(([key, part]) => `${JSON.stringify(key)}: ${boxText(part, inner)}`), "}");
-  if (!isMark(wire)) return JSON.stringify(wire);
-  if (WIRE_LITERALS.has(wire.$)) return wire.text;
-  return JSON.stringify(wire.$ === "secret" || wire.$ === "opaque" ? wire : wire.text);
+  const parts = entriesOf(wire)?.map(([key, part]) => `${JSON.stringify(key)}: ${boxText(part, inner)}`);
+  if (parts) return block("{", parts, "}");
+  if (WIRE_LITERALS.has(wire?.$)) return wire.text;
+  return JSON.stringify(isMark(wire) && wire.$ !== "secret" && wire.$ !== "opaque" ? wire.text : wire);
 }
 
 /** A scalar as the text in an input. */
@@ -47,16 +46,14 @@ export function textOf(wire) {
   return wire.$ === "escaped" ? JSON.parse(wire.text) : (wire.text ?? "");
 }
 
-/** What was typed into a control of `node`, where `from` stood. */
+/** What was typed into a control of a node, where `from` stood. */
 export function typedWire({ kind, exact }, from, text) {
   if (kind === "json" || kind === "secret") return { $: kind, text };
   if (WIRE_KEPT.has(from?.$)) return { ...from, text };
   return (kind === "number" || kind === "integer") && !exact ? { $: "number", text } : stringOf(text);
 }
 
-const WIRE_NUMBER = /^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf(inity)?))$/i;
-
-/** Why a value cannot be sent, or an empty text. Everything else is for the kernel to judge. */
+/** Why a value cannot be sent, or nothing; everything else is for the kernel to judge. */
 export function typedFault(wire) {
   if (!["number", "decimal", "json"].includes(wire?.$)) return "";
   const text = wire.text.trim();
@@ -70,3 +67,5 @@ export function typedFault(wire) {
     return `This is no JSON: ${error.message}`;
   }
 }
+
+const WIRE_NUMBER = /^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)$/i;

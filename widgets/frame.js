@@ -16,12 +16,14 @@ import { isDecided } from "./store.js";
  *   confirm?: (label: string, draft: any, props: any) => string,
  *   check?: (draft: any, props: any) => { error: string, draft: any } | undefined,
  *   quiet?: ((draft: any, props: any) => [text: string, draft: any] | false | undefined)[],
+ *   reason?: (draft: any) => string,
  *   needsReason?: (props: any) => boolean,
  * }} Card
  * `seed` gives the draft when the question opens. `draw` fills the body once and returns what redraws it (the draft is
  * undefined before the question opens; the frame disables the controls). `answer` is the value to send; `confirm` the
  * text of the button where it says more than its label; `check` says why the draft cannot be sent (its place has
- * `data-wrong`); `quiet` are more buttons and the draft that each leads to; `needsReason`: no decline without a reason.
+ * `data-wrong`); `quiet` are more buttons and the draft that each leads to; `reason` is what a decline starts
+ * with, and where `needsReason` there is no decline without one.
  * @typedef {{ el: HTMLElement, confirm: () => void }} Frame  the whole card, and a press of its button
  */
 
@@ -102,6 +104,7 @@ function frameAnswers(part, call, store, card) {
   const { key, id } = call();
   const send = (message) => {
     if (frameState(call(), store) !== "open") return;
+    if (part.body.matches(":focus-within")) part.confirm.focus(); // what is in use will be shut
     try {
       store.answer(key, { ...message(), call_id: id });
     } catch (error) {
@@ -120,6 +123,7 @@ function frameAnswers(part, call, store, card) {
     store.hold(key, { error: "Please say why." });
     part.reason.focus();
   });
+  part.decline.addEventListener("click", () => (part.reason.value ||= card.reason?.(store.held(key).draft) ?? ""));
   part.reason.value = store.held(key).reason;
   part.reason.addEventListener("input", () => (store.held(key).reason = part.reason.value));
 }

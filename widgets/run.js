@@ -3,6 +3,8 @@
 // The default export is a function, because anywidget gives `initialize` and `render` different model objects: what
 // they share (one store a run, however many views) can only be found through this closure.
 
+import { approval } from "./approval.js";
+import { choice } from "./choice.js";
 import { form } from "./form.js";
 import { drawFrame } from "./frame.js";
 import { explain, h } from "./kit.js";
@@ -10,12 +12,18 @@ import { drawMessage, drawNote } from "./message.js";
 import { plain } from "./plain.js";
 import { stepReview } from "./step_review.js";
 import { RunStore } from "./store.js";
+import { text } from "./text.js";
+import { timePicker } from "./time_picker.js";
 
 /** @type {Map<string, import("./frame.js").Card>} */
 const RUN_CARDS = new Map([
+  ["approval", approval],
+  ["choice", choice],
   ["form", form],
   ["plain", plain],
   ["step_review", stepReview],
+  ["text", text],
+  ["time_picker", timePicker],
 ]);
 
 const RUN_SILENCE = "No word from the kernel yet. If it is idle, reload the page or run the cell again.";

@@ -9,19 +9,19 @@ import { drawWords } from "./words.js";
 export const text = {
   seed: ({ initial = "" }) => ({ text: initial }),
   answer: ({ text }) => ({ text }),
-  check: (draft) => (draft.text.trim() ? undefined : { error: "Nothing is written yet.", draft: { ...draft, wrong: true } }),
+  check: ({ text }) => (text.trim() ? undefined : { error: "Nothing is written yet.", draft: { text, wrong: true } }),
   draw(body, change, { confirm }) {
     const context = drawContext();
     body.append(context.el);
     /** @type {ReturnType<typeof drawWords> | undefined} */
     let words;
     let was = "";
-    return ({ rows, long, placeholder, initial }, draft, phase) => {
+    return ({ rows, long, placeholder, initial = "" }, draft, phase) => {
       context.update(rows);
-      words ??= drawWords({ long, label: "Your answer", onchange: (text) => change({ text }), send: confirm });
-      if (!words.el.isConnected) body.append(words.el);
-      words.update(draft?.text ?? initial ?? "", placeholder);
-      words.el.toggleAttribute("data-wrong", draft?.wrong === true);
+      words ??= drawWords(body, { long, label: "Your answer", change: (text) => change({ text }), send: confirm });
+      words.update(draft?.text ?? initial, placeholder);
+      // A refused answer leads back to the box.
+      words.el.toggleAttribute("data-wrong", draft?.wrong === true || (was === "sending" && phase === ""));
       was = phase;
     };
   },

@@ -1,26 +1,31 @@
 // A box for words: one line, where Enter sends, or several, where Ctrl or ⌘ with Enter does.
 
-import { h, uid, writeOrHide } from "./kit.js";
+import { h, uid, write } from "./kit.js";
 
 /**
- * @param {{ long: boolean, label: string, onchange: (text: string) => void, send?: () => void }} wanted
- * @returns {{ el: HTMLElement, update: (text: string, placeholder?: string) => void, box: any }}
+ * @param {HTMLElement} body  what it is put into
+ * @param {{ long: boolean, label: string, change: (text: string) => void, send?: () => void }} wanted
+ * @returns {{ el: HTMLElement, box: any, update: (text: string, placeholder?: string, label?: string) => void }}
  */
-export function drawWords({ long, label, onchange, send }) {
-  const id = uid();
-  const box = h(long ? "textarea" : "input", { id, class: "hitl-input", dir: "auto", autocomplete: "off" });
-  const tip = h("p", { class: "hitl-help", text: long && send ? "Ctrl or ⌘ with Enter sends." : "" });
-  const el = h("div", { class: "hitl-words" }, h("label", { class: "hitl-field-label", for: id, text: label }), box, tip);
-  box.addEventListener("input", () => onchange(box.value));
+export function drawWords(body, { long, label, change, send }) {
+  const [id, tipId] = [uid(), uid()];
+  const described = long && send ? tipId : null;
+  const box = h(long ? "textarea" : "input", { id, class: "hitl-input", dir: "auto", "aria-describedby": described });
+  const name = h("label", { class: "hitl-field-label", for: id, text: label });
+  const el = h("div", { class: "hitl-words" }, name, box);
+  if (described) el.append(h("p", { class: "hitl-help", id: tipId, text: "Ctrl or ⌘ with Enter sends." }));
+  box.autocomplete = "off";
+  box.addEventListener("input", () => change(box.value));
   box.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing && (!long || event.ctrlKey || event.metaKey)) send?.();
   });
-  const update = (text, placeholder = "") => {
+  body.append(el);
+  const update = (text, placeholder = "", called = label) => {
     const now = text.replaceAll(/\r\n?/g, "\n");
     if (box.value !== now) box.value = now;
     box.placeholder = placeholder;
     if (long) box.rows = Math.min(Math.max(now.split("\n").length, 3), 16);
-    tip.hidden = !tip.textContent;
+    write(name, called);
   };
-  return { el, update, box };
+  return { el, box, update };
 }

@@ -1,68 +1,62 @@
-"""A question that is answered by one of a few buttons, in words, or by either."""
+"""A question that is answered by one of a few buttons, or in words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from hitl_nb._calls import Call
-from hitl_nb.cards._card import Row
-from hitl_nb.cards._text import plain
-from hitl_nb.cards.plain import Plain
+from hitl_nb.cards._card import Card, Row
+from hitl_nb.cards._rows import answer_row, argument_rows, row_props
 from hitl_nb.errors import InvalidValue
 
 
-class Reply(Plain):
-    """Shows what the question is about, and takes a choice, a text, or either as the answer.
+class Reply(Card):
+    """Buttons that answer at once, and a box for words: ``render=partial(Reply, choices={"Accept": True})``.
 
     Args:
         call: The call; its arguments are what the question is about.
-        choices: What can be chosen: the text of each button, and the answer it stands for.
-        words: The label of the text box; None: no words, only a choice.
+        choices: The text of each button, and the answer it stands for.
+        label: What stands above the box.
     """
 
     module: ClassVar[str] = "reply"
-    streams: ClassVar[bool] = False
-    confirm: ClassVar[str] = "Answer"
+    confirm: ClassVar[str] = "Send"
 
     def __init__(
-        self, call: Call, *, choices: Mapping[str, Any] | None = None, words: str | None = "Your answer"
+        self, call: Call, *, choices: Mapping[str, Any] | None = None, label: str = "Or in your own words"
     ) -> None:
         super().__init__(call)
         self._choices = dict(choices or {})
-        self._words = words
+        self._label = label
 
     def props(self) -> dict[str, Any]:
-        """Give the rows to read, the choices, and the label of the text box."""
-        return {**super().props(), "choices": list(self._choices), "words": self._words}
+        """Give the rows to read, the buttons, and what stands above the box."""
+        return {"rows": row_props(argument_rows(self.call)), "choices": list(self._choices), "label": self._label}
 
     def answer(self, value: Any) -> Any:
-        """Give the answer of a ``{"choice": index}`` or the text of a ``{"text": words}``.
+        """Give what the button of ``{"choice": index}`` stands for, or the text of ``{"text": words}``.
 
         Raises:
-            InvalidValue: Neither; a choice that is not there; or words that are not asked for.
+            InvalidValue: Neither: an empty box is no answer.
         """
         sent = value if isinstance(value, Mapping) else {}
         choice, text = sent.get("choice"), sent.get("text")
-        if type(choice) is int and 0 <= choice < len(self._choices) and text is None:
+        if type(choice) is int and 0 <= choice < len(self._choices):
             return list(self._choices.values())[choice]
-        if isinstance(text, str) and text.strip() and self._words is not None and choice is None:
+        if choice is None and isinstance(text, str) and text.strip():
             return text
-        wanted = [*(["a choice"] if self._choices else []), *(["some words"] if self._words is not None else [])]
-        raise InvalidValue(f"Nothing to send yet: `{self.call.name}` asks for {' or '.join(wanted)}.")
+        raise InvalidValue("Nothing is written yet. Press a button or write something, or decline.")
 
     def headline(self) -> str:
-        """Give the choice that was made, or that there are words."""
-        label = self._label()
-        return "Answered" if label is None else f"Answered: {label}"
+        """Give the button that was pressed, or that there are words."""
+        label = self._pressed()
+        return "Answered in words" if label is None else f"Answered: {label}"
 
     def rows(self) -> Sequence[Row]:
-        """Give what the question was about and, once answered in words, these."""
-        rows = list(super().rows())
-        if self.call.approved and self._label() is None:
-            rows.append(Row(label="answer", text=plain(self.call.answer)))
-        return rows
+        """Give what the question was about and the words of the answer."""
+        words = self.call.approved and self._pressed() is None
+        return [*argument_rows(self.call), *([answer_row(self.call)] if words else [])]
 
-    def _label(self) -> str | None:
-        if not self.call.approved:
-            return None
+    def _pressed(self) -> str | None:
+        """The button of this answer, also of one that was given by a script; None for words."""
         answer = self.call.answer
         return next((text for text, one in self._choices.items() if type(one) is type(answer) and one == answer), None)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from hitl_nb.cards.reply import Reply
+from hitl_nb.cards import Text
 from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.crewai._run import Stop, ask_blocking, stopping
 from hitl_nb.crewai._words import WORDS
@@ -37,7 +37,7 @@ class CardInput:
                     message.strip() or "The flow asks for your input.",
                     answer=WORDS,
                     reason=str(method),
-                    render=Reply,
+                    render=Text,
                     timeout=seconds,
                 )
             except Expired:

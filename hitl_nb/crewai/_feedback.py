@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+from hitl_nb.cards import Text
 from hitl_nb.cards.reply import Reply
 from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.crewai._run import ask
@@ -35,7 +36,7 @@ class CardFeedback:
             _shown(context.method_output),
             answer=WORDS,
             reason=context.method_name,
-            render=partial(Reply, choices=outcomes, words="Or in your own words" if outcomes else "Your feedback"),
+            render=partial(Reply, choices=outcomes) if outcomes else partial(Text, long=True),
         )
         return answer
 

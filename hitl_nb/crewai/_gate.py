@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from hitl_nb.cards import Approval
 from hitl_nb.crewai._hooks import Gate, refusals
 from hitl_nb.crewai._install import Installation, install
 from hitl_nb.crewai._patch import framework
@@ -54,6 +55,7 @@ class ToolGate(Gate):
                 f"May `{context.tool_name}` run with these arguments?",
                 copy.deepcopy(context.tool_input),
                 answer=Literal[True],
+                render=Approval,
                 reason=context.tool_name,
                 kind="tool",
             )

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from hitl_nb._encoding import encode_refusal
-from hitl_nb.cards.reply import Reply
+from hitl_nb.cards import Text
 from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.crewai._run import Stop, ask_blocking
 from hitl_nb.crewai._words import WORDS
@@ -129,7 +129,7 @@ def _requesting(class_: Any, failure: Callable[[Exception], BaseException]) -> A
                 getattr(self, "tool_input", None),
                 answer=WORDS,
                 reason=getattr(self, "tool_name", None) or "request_human_input",
-                render=Reply,
+                render=Text,
             )
         except Exception as error:
             raise failure(error) from None

@@ -87,7 +87,7 @@ def _question(answer: Any, context: Any) -> dict[str, Any]:
         "payload": {"task": getattr(task, "description", ""), "result": _text(answer.output)},
         "answer": WORDS if training else Literal[True] | WORDS,
         "reason": getattr(task, "name", None) or "human_input",
-        "render": partial(Reply, choices={} if training else {"Accept": ACCEPTED}, words="What to do better"),
+        "render": partial(Reply, choices={} if training else {"Accept": ACCEPTED}, label="What to do better"),
     }
 
 

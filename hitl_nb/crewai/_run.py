@@ -8,7 +8,7 @@ loop that has to stay free; a question goes there, and what ends the run ends it
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -43,7 +43,7 @@ def stopping() -> Iterator[None]:
         raise Stop(error) from None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class CrewRun:
     """One run of CrewAI, as far as its questions are concerned."""
 
@@ -52,6 +52,32 @@ class CrewRun:
 
     waiting: set["Future[Any]"] = field(default_factory=set)
     """What the run's worker threads wait for."""
+
+    broken: bool = False
+    """Whether it was stopped or failed. Its worker threads may go on, but what they ask is asked no more."""
+
+    def answer_to(self, question: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Wait in a worker thread for the answer.
+
+        Raises:
+            CancelledError: The run breaks off meanwhile, or has been for long.
+        """
+        if self.broken or self.loop is None:
+            raise CancelledError
+        answer = asyncio.run_coroutine_threadsafe(question(), self.loop)
+        self.waiting.add(answer)
+        if self.broken:  # in this very moment
+            answer.cancel()
+        try:
+            return answer.result()
+        finally:
+            self.waiting.discard(answer)
+
+    def break_off(self) -> None:
+        """End every wait: a worker thread cannot be stopped, but what it waits for can."""
+        self.broken = True
+        for answer in tuple(self.waiting):
+            answer.cancel()
 
 
 _current: ContextVar[CrewRun | None] = ContextVar("hitl_nb_crew_run", default=None)
@@ -83,23 +109,18 @@ def ask_blocking(message: str, payload: Any = None, **options: Any) -> Any:
             "write `answer = await hitl_nb.interrupt(...)`, or `await asyncio.to_thread(...)` around the call."
         )
     run = _current.get() or CrewRun(loop=_home())
-    asked = interrupt(message, payload, **_for_whom(options))
+    question = functools.partial(interrupt, message, payload, **_for_whom(options))
     if run.loop is None:
-        return asyncio.run(asked)
-    if not loop_answers(run.loop):
-        asked.close()
-        raise LoopBlockedError(
-            f"The kernel's loop is blocked, so nobody can answer {message!r}. A sync `flow.kickoff()` in a cell "
-            "does this; write `await flow.kickoff_async()`."
-        )
-    answer = asyncio.run_coroutine_threadsafe(asked, run.loop)
-    run.waiting.add(answer)
+        return asyncio.run(question())
     try:
-        return answer.result()
+        if not loop_answers(run.loop):
+            raise LoopBlockedError(
+                f"The kernel's loop is blocked, so nobody can answer {message!r}. A sync `flow.kickoff()` in a cell "
+                "does this; write `await flow.kickoff_async()`."
+            )
+        return run.answer_to(question)
     except CancelledError:
         raise Cancelled(f"{message!r} was withdrawn: the run that asked it has ended. Nothing was approved.") from None
-    finally:
-        run.waiting.discard(answer)
 
 
 def _for_whom(options: dict[str, Any]) -> dict[str, Any]:
@@ -166,14 +187,12 @@ def _running(owner: Any) -> Iterator[None]:
     token = _current.set(run)
     try:
         yield
-    except Stop as stop:
+    except BaseException as error:
+        if outer is None:
+            run.break_off()
         # An agent's executor is a Flow as well, but what it raises is retried by its agent.
-        if hasattr(owner, "_invoke_loop"):
-            raise
-        raise stop.error from stop.error.__cause__
+        if isinstance(error, Stop) and not hasattr(owner, "_invoke_loop"):
+            raise error.error from error.error.__cause__
+        raise
     finally:
         _current.reset(token)
-        if outer is None:
-            # A worker thread cannot be stopped, but what it waits for can.
-            for answer in tuple(run.waiting):
-                answer.cancel()

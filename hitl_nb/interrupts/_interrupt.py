@@ -1,8 +1,9 @@
 """`interrupt`: from the question in the code to the answer, in whichever loop or thread the code runs."""
 
 import asyncio
-import itertools
+import json
 import threading
+import uuid
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -10,12 +11,13 @@ from hitl_nb._calls import AnswerType, Call, Kind
 from hitl_nb._encoding import encode
 from hitl_nb._kernel import current_kernel
 from hitl_nb._schema import validator_for
-from hitl_nb._transcript import Transcript
+from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb._waiting import loop_answers
 from hitl_nb.errors import Cancelled, Declined, Expired, InvalidValue, LoopBlockedError, UsageError
+from hitl_nb.interrupts._sticky import Sticky
+from hitl_nb.journal import open_journal
 from hitl_nb.people import Asking, Person, asking, current_asking, delivering, people_of, showing
 
-_numbers = itertools.count(1)
 RAISE = object()
 """The default of ``on_timeout=``."""
 
@@ -33,6 +35,8 @@ class _Interrupt:
         render: Any = None,
         timeout: float | None = None,
         on_timeout: Any = RAISE,
+        key: str | None = None,
+        again: bool = False,
         people: Person | Sequence[Person] | None = None,
         kind: Kind = "interrupt",
     ) -> Coroutine[Any, Any, Any]:
@@ -48,6 +52,10 @@ class _Interrupt:
             timeout: Seconds until the question expires; None waits as long as it takes.
             on_timeout: What happens then: nothing given raises `Expired`; a person (an async callable) is asked
                 instead; any other value is returned, and recorded as expired.
+            key: A name that makes the decision stick: the same question about the same input takes the decision that
+                the journal has, also after a restart; changed input asks again. DataFrames and arrays are compared
+                by content.
+            again: Ask although the journal has a decision for `key`.
             people: Who is asked; default: the people of the run that this code is part of, else the notebook.
             kind: What the journal calls it.
 
@@ -66,7 +74,7 @@ class _Interrupt:
             render=render,
             proposal=True if payload is None else payload,
         )
-        return decided(call, payload, timeout=timeout, on_timeout=on_timeout, people=people)
+        return decided(call, payload, timeout=timeout, on_timeout=on_timeout, key=key, again=again, people=people)
 
     def sync(self, message: str, payload: Any = None, **options: Any) -> Any:
         """Do the same from a worker thread (a sync step of a Flow, ``asyncio.to_thread``): blocks this thread only.
@@ -124,7 +132,8 @@ def question(
             f"`{name}` needs a question in words, not `{message!r}`. Write "
             '`await interrupt("Delete these rows?", rows)`.'
         )
-    identity = f"interrupt_{next(_numbers)}"
+    # Unique across kernels: the journal takes a known id for the question that it knows, and its answer with it.
+    identity = f"interrupt_{uuid.uuid4().hex}"
     call = Call(id=identity, name=name, kind=kind, message=message, answer_type=answer_type, render=render)
     call.proposal = proposal
     call._encode = lambda answer: _in_words(answer, words or repr)
@@ -145,6 +154,8 @@ async def decided(
     *,
     timeout: float | None = None,
     on_timeout: Any = RAISE,
+    key: str | None = None,
+    again: bool = False,
     people: Person | Sequence[Person] | None = None,
 ) -> Any:
     """Have a call decided by the people of the run that this code is part of, else by `people`; gives the answer.
@@ -152,13 +163,37 @@ async def decided(
     Raises:
         Exception: All that `interrupt` raises.
     """
-    call._open(_shown(payload))
     current = current_asking()
+    journal = current.journal if current is not None else open_journal()
+    sticky = Sticky(journal, key, call, payload)
+    shown = _shown(payload)
     if current is not None and people is None:
-        return await _ask(current, call, timeout, on_timeout)
+        return await _recalled_or_asked(current, call, sticky, shown, timeout, on_timeout, again=again)
     transcript, chosen = Transcript(), people_of(people)
-    with delivering(), showing(chosen, transcript), asking(chosen, transcript) as alone:
-        return await _ask(alone, call, timeout, on_timeout)
+    with delivering(), showing(chosen, transcript), asking(chosen, transcript, journal) as alone:
+        return await _recalled_or_asked(alone, call, sticky, shown, timeout, on_timeout, again=again)
+
+
+async def _recalled_or_asked(
+    asking: Asking, call: Call, sticky: Sticky, shown: Any, timeout: float | None, on_timeout: Any, *, again: bool
+) -> Any:
+    if not again:
+        call._set(args=shown)
+        if sticky.recalled():
+            asking.transcript.add(CallEntry(key=call.id, call=call))
+            return _result(call)
+    call._open(shown, arguments=_as_json(shown), recorder=asking.journal)
+    try:
+        return await _ask(asking, call, timeout, on_timeout)
+    finally:
+        sticky.keep()
+
+
+def _as_json(shown: Any) -> str:
+    try:
+        return encode(shown)
+    except InvalidValue:
+        return json.dumps({"value": repr(shown)})
 
 
 async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: Any) -> Any:

@@ -11,7 +11,7 @@ small as this::
 from hitl_nb.people._asking import Asking, asking, current_asking
 from hitl_nb.people._compose import AllOf, Escalate, Remember
 from hitl_nb.people._notebook import NotebookPerson
-from hitl_nb.people._person import Person, nobody_answered, people_of
+from hitl_nb.people._person import Person, nobody_answered, people_of, people_replaced
 from hitl_nb.people._policy import Policy, Rule, allow, deny
 from hitl_nb.people._script import ScriptedPerson
 from hitl_nb.people._show import delivering, showing
@@ -33,5 +33,6 @@ __all__ = [
     "deny",
     "nobody_answered",
     "people_of",
+    "people_replaced",
     "showing",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from hitl_nb._calls import Call
 from hitl_nb._transcript import CallEntry, Transcript
@@ -28,6 +29,9 @@ class Asking:
 
     loop: asyncio.AbstractEventLoop
     """The loop that has to stay free for an answer to arrive."""
+
+    journal: Any = None
+    """Where questions and answers are recorded (`hitl_nb.journal.Journal`), or None."""
 
     async def ask(self, call: Call) -> None:
         """Show the call and have it decided.
@@ -55,12 +59,11 @@ def current_asking() -> Asking | None:
 
 
 @contextmanager
-def asking(people: Sequence[Person], transcript: Transcript) -> Iterator[Asking]:
+def asking(people: Sequence[Person], transcript: Transcript, journal: Any = None) -> Iterator[Asking]:
     """Make these people the ones that are asked by code below, in this task and all that it starts."""
-    token = _current.set(Asking(people=people, transcript=transcript, loop=asyncio.get_running_loop()))
+    found = Asking(people=people, transcript=transcript, loop=asyncio.get_running_loop(), journal=journal)
+    token = _current.set(found)
     try:
-        found = _current.get()
-        assert found is not None
         yield found
     finally:
         _current.reset(token)

@@ -40,7 +40,9 @@ class Checkpoint:
 
     @property
     def takes_a_no(self) -> bool:
-        """Whether a refusal may be sent. CrewAI's server reads it as no words, and no words as its first outcome,
+        """Whether a refusal may be sent.
+
+        CrewAI's server reads it as no words, and no words as its first outcome,
         usually "approved" (facts/crewai.md §4.1): a no to it is kept here, and the flow stays where it is.
         """
         return not self.is_legacy and not self.interrupt.reason.startswith("crewai:")

@@ -125,7 +125,7 @@ class Run:
             try:
                 if text is not None and not self._say_now:
                     self._say(text)
-                with asking(self._session.people, self.transcript):
+                with asking(self._session.people, self.transcript, self._session._memory.journal):
                     await self._loop.run(replay)
             except BaseException as error:
                 self._note_failure(error)

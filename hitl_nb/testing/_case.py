@@ -39,7 +39,7 @@ class Answer:
     """One question, and what became of it."""
 
     call: str
-    """``call_1``, ``interrupt_1``, …: counted, since ids change from run to run."""
+    """``call_1`` of the model, ``question_1`` of anybody else, …: counted, since ids change from run to run."""
 
     tool: str
     """The tool's name."""

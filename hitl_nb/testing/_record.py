@@ -1,7 +1,7 @@
 """`record`: a session with the real model and the real person, written down so that it can be replayed without both."""
 
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -33,6 +33,9 @@ class Recording:
         self._path = path
         self._clerk = Clerk()
         self._asked: WeakSet[Call] = WeakSet()
+        """The calls that people were asked."""
+        self._order: list[str] = []
+        """Their ids, as they were asked."""
         self._turns: list[tuple[dict[str, Any], Heard]] = []
         self._answers: list[Answer] = []
 
@@ -40,7 +43,12 @@ class Recording:
         return f"<Recording {self._path.name}: {len(self._turns)} requests, {len(self._answers)} answers>"
 
     def _witnesses(self, people: Sequence[Person]) -> list[Person]:
-        return [_Witness(person, self._asked) for person in people]
+        return [_Witness(person, self._is_asked) for person in people]
+
+    def _is_asked(self, call: Call) -> None:
+        if call not in self._asked:
+            self._asked.add(call)
+            self._order.append(call.id)
 
     def _decided(self, call: Call) -> None:
         """Note a decision; only of calls that people were asked, since code answers by itself in a replay, too."""
@@ -68,7 +76,10 @@ class Recording:
             Turn(request=request, parts=[numbers.part(part) for part in heard.parts()], finish=heard.finish)
             for request, heard in self._turns
         ]
-        return Case(turns=turns, answers=[numbers.answer(answer) for answer in self._answers])
+        for call_id in self._order:
+            numbers.question(call_id)
+        answers = [replace(answer, call=numbers.question(answer.call)) for answer in self._answers]
+        return Case(turns=turns, answers=answers)
 
     def _write(self) -> None:
         write(self._path, self._clerk.secrets.scrub(self._case().plain()))
@@ -107,12 +118,12 @@ def record(path: str | PathLike[str]) -> Iterator[Recording]:
 class _Witness:
     """A person who is asked while we look on."""
 
-    def __init__(self, person: Person, asked: "WeakSet[Call]") -> None:
+    def __init__(self, person: Person, is_asked: Callable[[Call], None]) -> None:
         self._person = person
-        self._asked = asked
+        self._is_asked = is_asked
 
     async def __call__(self, call: Call) -> None:
-        self._asked.add(call)
+        self._is_asked(call)
         await self._person(call)
 
     def __getattr__(self, name: str) -> Any:
@@ -136,11 +147,11 @@ class _Numbers:
         self._given.setdefault(part.id or "", number)
         return replace(part, id=number)
 
-    def answer(self, answer: Answer) -> Answer:
-        if answer.call not in self._given:
+    def question(self, call_id: str) -> str:
+        if call_id not in self._given:
             self._others += 1
-            self._given[answer.call] = f"question_{self._others}"
-        return replace(answer, call=self._given[answer.call])
+            self._given[call_id] = f"question_{self._others}"
+        return self._given[call_id]
 
 
 def _real_models(recording: Recording) -> Any:

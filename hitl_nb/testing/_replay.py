@@ -56,8 +56,12 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
         self._path = os.fspath(path)
         self._case = Case(turns=[], answers=[])
         self._clerk = Clerk()
-        self._used: set[int] = set()
-        """Of turns and answers, by `id`: equal ones are not the same one."""
+        self._played: set[int] = set()
+        """Which turns."""
+        self._taken: set[int] = set()
+        """Which answers have found their question."""
+        self._given: set[int] = set()
+        """Which answers were given, or cannot be."""
         self._mismatch: ReplayMismatch | None = None
         self._stack = ExitStack()
 
@@ -73,7 +77,8 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         self._stack.close()
-        if self._mismatch is not None and not isinstance(error, ReplayMismatch):
+        gone_on = error is None or (isinstance(error, Exception) and not isinstance(error, ReplayMismatch))
+        if self._mismatch is not None and gone_on:
             # Whatever came of it: an agent that catches errors has gone on with something that was never recorded.
             raise self._mismatch from error
         if error is None:
@@ -86,16 +91,20 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
     def check_all_used(self) -> None:
         """Raise `ScriptError` naming the turns and answers that nothing asked for."""
         turns, answers = self._left()
-        # What was left open is no answer that could be missed.
-        names = [f"turn {self._case.turns.index(turn) + 1} ({_begin(turn)})" for turn in turns]
-        names += [f"the answer to `{answer.tool}` ({answer.call})" for answer in answers]
+        names = [f"turn {number + 1} ({_begin(turn)})" for number, turn in turns.items()]
+        names += [f"the answer to `{answer.tool}` ({answer.call})" for answer in answers.values()]
         if names:
             raise ScriptError(f"`{self._path}` was not replayed to its end; unused: {', '.join(names)}. {self._again}")
 
-    def _left(self) -> tuple[list[Turn], list[Answer]]:
-        turns = [turn for turn in self._case.turns if id(turn) not in self._used]
-        answers = [answer for answer in self._case.answers if id(answer) not in self._used]
-        return turns, [answer for answer in answers if answer.outcome not in LEFT_OPEN]
+    def _left(self) -> tuple[dict[int, Turn], dict[int, Answer]]:
+        """What nothing has asked for, by its place; a question that was left open has no answer to miss."""
+        turns = {place: turn for place, turn in enumerate(self._case.turns) if place not in self._played}
+        answers = {
+            place: answer
+            for place, answer in enumerate(self._case.answers)
+            if place not in self._taken and answer.outcome not in LEFT_OPEN
+        }
+        return turns, answers
 
     @property
     def _again(self) -> str:
@@ -117,27 +126,29 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
         return Reply(message_id=f"replayed-{next(_numbers)}", parts=turn.parts, finish=turn.finish)
 
     def _turn(self, request: dict[str, Any]) -> Turn:
-        left = [turn for turn in self._case.turns if id(turn) not in self._used]
-        found = next((turn for turn in left if aligned(turn.request, request) == turn.request), None)
-        if found is not None:
-            self._used.add(id(found))
-            return found
+        left, _ = self._left()
+        for place, turn in left.items():
+            if aligned(turn.request, request) == turn.request:
+                self._played.add(place)
+                return turn
         if not left:
             shown = difference({}, {"messages": request["messages"][-1:]}, self._path, "now")
             count = len(self._case.turns)
             raise self._differs(f"The model is asked once more than the {count} times of `{self._path}`:", shown)
-        number = self._case.turns.index(left[0]) + 1
-        shown = difference(left[0].request, request, f"{self._path}, turn {number}", "now")
-        raise self._differs(f"The model is asked something else than in turn {number} of `{self._path}`:", shown)
+        place, turn = next(iter(left.items()))
+        shown = difference(turn.request, request, f"{self._path}, turn {place + 1}", "now")
+        raise self._differs(f"The model is asked something else than in turn {place + 1} of `{self._path}`:", shown)
 
     # -- the people ---------------------------------------------------------------------------------------
 
     async def _answer(self, call: Call) -> None:
-        answer = self._answer_to(call)
+        place = self._place_of(call)
+        self._taken.add(place)
+        answer = self._case.answers[place]
         if answer.outcome in LEFT_OPEN:
             await until_decided(call)
             return
-        await self._in_turn(answer)
+        await self._in_turn(place)
         try:
             self._clerk.decide(call, answer)
         except (InvalidValue, ScriptError) as error:
@@ -145,34 +156,32 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
                 f"`{call.name}` ({call.id}) cannot be answered as in `{self._path}`: {error}."
             ) from error
 
-    def _answer_to(self, call: Call) -> Answer:
+    def _place_of(self, call: Call) -> int:
+        """Where the answer to a call stands."""
         question = self._clerk.question(call)
-        left = [answer for answer in self._case.answers if id(answer) not in self._used]
-        equal = [answer for answer in left if aligned(_question(answer), question) == _question(answer)]
+        left = {place: answer for place, answer in enumerate(self._case.answers) if place not in self._taken}
+        equal = [place for place, it in left.items() if aligned(_question(it), question) == _question(it)]
         if equal:
-            # Of equal questions each has its own answer, in whatever order they were decided.
-            found = next((answer for answer in equal if answer.call == call.id), equal[0])
-            if found.outcome in LEFT_OPEN:
-                self._used.add(id(found))
-            return found
-        same_tool = next((answer for answer in left if answer.tool == call.name), None)
+            # Of equal questions the one that was asked first, in whatever order they were decided.
+            return min(equal, key=lambda place: _number(left[place]))
+        same_tool = next((answer for answer in left.values() if answer.tool == call.name), None)
         if same_tool is None:
             shown = difference({}, question, self._path, "now")
             raise self._differs(f"`{self._path}` has no answer left to a question of `{call.name}`:", shown)
         shown = difference(_question(same_tool), question, f"{self._path}, {same_tool.call}", "now")
         raise self._differs(f"`{call.name}` asks something else than in `{self._path}`:", shown)
 
-    async def _in_turn(self, answer: Answer) -> None:
-        before = self._case.answers[: self._case.answers.index(answer)]
+    async def _in_turn(self, place: int) -> None:
         for _ in range(round(_PATIENCE / _TICK)):
-            waiting = [each for each in before if id(each) not in self._used and each.outcome not in LEFT_OPEN]
+            before = [it for it in range(place) if it not in self._given]
+            waiting = [self._case.answers[it] for it in before if self._case.answers[it].outcome not in LEFT_OPEN]
             if not waiting:
-                self._used.add(id(answer))
+                self._given.add(place)
                 return
             await asyncio.sleep(_TICK)
-        first = waiting[0]
         raise self._differs(
-            f"`{answer.tool}` was answered after `{first.tool}` ({first.call}) in `{self._path}`, which is not asked now."
+            f"`{self._case.answers[place].tool}` was answered after `{waiting[0].tool}` ({waiting[0].call}) in "
+            f"`{self._path}`, and that is not asked now."
         )
 
 
@@ -212,6 +221,11 @@ def _report(case: replay) -> None:
 
 def _question(answer: Answer) -> dict[str, Any]:
     return {"tool": answer.tool, "question": answer.question, "args": answer.args}
+
+
+def _number(answer: Answer) -> tuple[str, int]:
+    kind, _, number = answer.call.rpartition("_")
+    return kind, int(number)
 
 
 def _begin(turn: Turn) -> str:

@@ -1,6 +1,7 @@
 """``Task(human_input=True)`` in real crews, however they are started."""
 
 import asyncio
+import threading
 
 import pytest
 from crewai.flow.flow import Flow, start
@@ -116,6 +117,30 @@ async def test_stopping_the_crew_closes_the_question_that_its_thread_waits_for()
             await asyncio.sleep(0.01)
     assert call.outcome == "cancelled"
     assert pending() == []
+
+
+async def test_a_thread_that_outlives_its_stopped_crew_asks_nobody():
+    reached, stopped, over = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(Flow):
+        @start()
+        def begin(self):
+            reached.set()
+            stopped.wait()
+            try:
+                self.ask("Still there?")
+            finally:
+                over.set()
+
+    with ScriptedPerson([]) as person, install(people=person):
+        running = asyncio.create_task(Slow().kickoff_async())
+        await asyncio.to_thread(reached.wait)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        stopped.set()
+        await asyncio.to_thread(over.wait)
+    assert person.asked == []
 
 
 def test_a_script_without_a_loop_is_asked_as_well():

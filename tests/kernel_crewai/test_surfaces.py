@@ -114,8 +114,8 @@ def test_a_crew_inside_a_sync_step_of_a_flow_asks_in_the_same_cell(ready):
     assert ready.output(cell) == "draft"
 
 
-@pytest.mark.parametrize(("answer", "sent"), [("click", 1), ("decline", 0)])
-def test_a_tool_runs_only_after_a_click(ready, answer, sent):
+@pytest.mark.parametrize(("approved", "sent"), [(True, 1), (False, 0)])
+def test_a_tool_runs_only_after_a_click(ready, approved, sent):
     ready.run("""
         mailer = Mailer()
         crew = crew_of(scripted([wants("send_mail", to="ada@example.org", body="Hello")], "Done."), mailer.tool)
@@ -127,7 +127,7 @@ def test_a_tool_runs_only_after_a_click(ready, answer, sent):
         ("to", "ada@example.org"),
         ("body", "Hello"),
     ]
-    getattr(card, answer)()
+    card.click({"approved": True}) if approved else card.decline("too early")
     assert ready.output(cell) == str(sent)
     ready.run("gate.remove()")
 

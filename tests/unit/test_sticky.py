@@ -1,0 +1,92 @@
+"""A decision with a key sticks: the same question about the same input is not asked twice."""
+
+import pytest
+
+from hitl_nb import Journal, approve, choose, interrupt, review
+from hitl_nb.errors import Declined, UsageError
+from hitl_nb.people import ScriptedPerson
+
+
+@pytest.fixture(autouse=True)
+def journal(tmp_path, monkeypatch):
+    """A journal of this test's own; `Journal(path)` again is the next kernel."""
+    monkeypatch.setenv("HITL_NB_JOURNAL", str(tmp_path / "journal.sqlite"))
+    return tmp_path / "journal.sqlite"
+
+
+async def test_the_second_time_nobody_is_asked_and_the_record_says_so():
+    person = ScriptedPerson([True])
+    for _ in range(2):
+        assert await approve("Delete?", {"rows": 12}, key="delete", people=person) is True
+    assert len(person.asked) == 1
+
+
+async def test_changed_input_words_or_type_ask_again():
+    person = ScriptedPerson([True] * 4)
+    await approve("Delete?", {"rows": 12}, key="delete", people=person)
+    await approve("Delete?", {"rows": 13}, key="delete", people=person)
+    await approve("Really delete?", {"rows": 12}, key="delete", people=person)
+    await approve("Delete?", {"rows": 12}, key="other", people=person)
+    assert len(person.asked) == 4
+
+
+async def test_again_asks_again_and_the_new_decision_sticks():
+    await approve("Delete?", key="delete", people=ScriptedPerson([True]))
+    again = ScriptedPerson([lambda call: call.decline("not any more")])
+    assert await approve("Delete?", key="delete", again=True, people=again) is False
+    assert await approve("Delete?", key="delete", people=ScriptedPerson([])) is False
+
+
+async def test_a_no_sticks_too_but_an_expired_question_does_not():
+    with pytest.raises(Declined, match="too much"):
+        await interrupt("Spend?", key="spend", people=ScriptedPerson([lambda call: call.decline("too much")]))
+    with pytest.raises(Declined, match="too much"):
+        await interrupt("Spend?", key="spend", people=ScriptedPerson([]))
+
+    async def sleeps(call):
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    assert await approve("Later?", key="later", people=sleeps, timeout=0.01) is False
+    assert await approve("Later?", key="later", people=ScriptedPerson([True])) is True
+
+
+async def test_without_a_key_every_question_is_asked():
+    person = ScriptedPerson([True, True])
+    for _ in range(2):
+        await approve("Delete?", people=person)
+    assert len(person.asked) == 2
+
+
+async def test_a_table_is_compared_by_content():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2]})
+    person = ScriptedPerson([True, True])
+    await approve("Use it?", frame, key="frame", people=person)
+    await approve("Use it?", frame.copy(), key="frame", people=person)
+    frame.loc[0, "a"] = 3
+    await approve("Use it?", frame, key="frame", people=person)
+    assert len(person.asked) == 2
+
+
+async def test_typed_answers_come_back_typed():
+    rows = [{"id": 1, "keep": True}]
+    edited = [{"id": 1, "keep": False}]
+    assert await review(rows, "Right?", key="rows", people=ScriptedPerson([edited])) == edited
+    assert await review(rows, "Right?", key="rows", people=ScriptedPerson([])) == edited
+    assert await choose("Which?", ["a", "b"], key="which", people=ScriptedPerson(["b"])) == "b"
+    assert await choose("Which?", ["a", "b"], key="which", people=ScriptedPerson([])) == "b"
+
+
+async def test_every_question_of_the_code_is_in_the_journal(journal):
+    await approve("Delete?", {"rows": 1}, people=ScriptedPerson([True]))
+    await approve("Delete?", {"rows": 1}, people=ScriptedPerson([lambda call: call.decline("no")]))
+    frame = Journal(journal).to_frame()
+    assert list(frame["outcome"]) == ["answered", "declined"]
+
+
+async def test_a_key_without_a_journal_says_the_line_to_write(monkeypatch):
+    monkeypatch.setenv("HITL_NB_JOURNAL", "off")
+    with pytest.raises(UsageError, match="journal="):
+        await approve("Delete?", key="delete", people=ScriptedPerson([True]))

@@ -1,0 +1,83 @@
+// One or several of a few options, or of many with a filter. The keys 1 to 9 pick while nobody is typing.
+
+import { drawContext } from "./context.js";
+import { h, named, write, writeOrHide } from "./kit.js";
+import { drawOptions } from "./options.js";
+
+/**
+ * @typedef {{
+ *   rows: any[], options: { label: string, note: string }[], multiple: boolean, min: number | null, max: number | null,
+ * }} ChoiceProps
+ * @typedef {{ chosen: number[], wrong?: boolean }} ChoiceDraft
+ */
+
+const CHOICE_FEW = 5; // more than these get a filter
+
+/** @type {import("./frame.js").Card} */
+export const choice = {
+  seed: () => ({ chosen: [] }),
+  answer: ({ chosen }) => ({ chosen: [...chosen].sort((a, b) => a - b) }),
+  check: ({ chosen }, props) => {
+    const [least, most] = choiceLimits(props);
+    if (chosen.length >= least && chosen.length <= most) return undefined;
+    return { error: choiceWords(props), draft: { chosen, wrong: true } };
+  },
+  confirm: (label, { chosen }, { multiple, options }) =>
+    multiple ? `${label} ${chosen.length} of ${options.length}` : label,
+  draw(body, change, { el }) {
+    const by = el.getAttribute("aria-labelledby");
+    const context = drawContext();
+    const filter = named(h("input", { class: "hitl-input", type: "search", placeholder: "Filter" }), "Filter", by);
+    const asked = h("span", { class: "hitl-count" });
+    const list = h("div", { class: "hitl-choices" });
+    body.append(context.el, h("div", { class: "hitl-tools" }, asked, filter), list);
+    /** @type {ReturnType<typeof drawOptions> | undefined} */
+    let options;
+    /** @type {[ChoiceProps, ChoiceDraft | undefined]} */
+    let last;
+    const take = (at, on) => {
+      const [{ multiple }, draft] = last;
+      const others = multiple ? draft.chosen.filter((each) => each !== at) : [];
+      change({ chosen: on ? [...others, at] : others });
+    };
+    el.addEventListener("keydown", (event) => {
+      const at = Number(event.key) - 1;
+      const typing = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select");
+      if (typing || event.ctrlKey || event.metaKey || event.altKey || body.disabled || !(at in last[0].options)) return;
+      if (at < 9) take(at, !last[0].multiple || !last[1].chosen.includes(at));
+    });
+    const redraw = () => {
+      const [props, draft] = last;
+      const wanted = filter.value.trim().toLowerCase();
+      const shown = props.options.map(({ label, note }, at) => ({
+        label,
+        note,
+        hint: at < 9 ? String(at + 1) : "",
+        hidden: !`${label}\n${note ?? ""}`.toLowerCase().includes(wanted),
+      }));
+      options.update(shown, (at) => draft?.chosen.includes(at) ?? false);
+    };
+    filter.addEventListener("input", redraw);
+    return (props, draft) => {
+      last = [props, draft];
+      context.update(props.rows);
+      options ??= drawOptions(props.multiple ? "checkbox" : "radio", by, take);
+      if (!options.el.isConnected) list.append(options.el);
+      list.toggleAttribute("data-wrong", draft?.wrong === true);
+      write(asked, choiceWords(props));
+      filter.hidden = props.options.length <= CHOICE_FEW;
+      redraw();
+    };
+  },
+};
+
+const choiceLimits = ({ multiple, min, max, options }) =>
+  multiple ? [min ?? 0, max ?? options.length] : [min ?? 1, 1];
+
+function choiceWords(props) {
+  const [least, most] = choiceLimits(props);
+  const all = most >= props.options.length;
+  if (least === most) return least === 1 ? "Choose one." : `Choose exactly ${least}.`;
+  if (least === 0) return all ? "Choose any." : `Choose up to ${most}.`;
+  return all ? `Choose at least ${least}.` : `Choose ${least} to ${most}.`;
+}
