@@ -4,6 +4,8 @@ By tool, in the order of the questions. Every `Session` of every notebook reads 
 with the first answer again.
 """
 
+from datetime import datetime
+
 
 def all_but_the_anthem(call):
     return [
@@ -40,6 +42,6 @@ answers = {
     "choose": [lambda call: call.render(call).answer({"chosen": [1]})],
     "pick_columns": [["paid_at", "refund_id"]],
     "ask": ["dt2"],
-    "schedule_meeting": ["2026-03-02T14:30:00"],
+    "schedule_meeting": [datetime(2026, 3, 2, 14, 30)],
     "review": [income_by_median],
 }

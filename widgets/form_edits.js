@@ -2,7 +2,7 @@
 // then put in order, then changed where it stands, so that every path is right when its turn comes.
 
 import { isList, isMap, isUnion } from "./form_spot.js";
-import { entriesOf, objectOf, sameWire } from "./form_wire.js";
+import { entriesOf, objectOf, sameWire } from "./wire.js";
 
 /** @typedef {{ path: (string | number)[], op: "set" | "add" | "remove" | "move" | "unset", value?: any }} Edit */
 

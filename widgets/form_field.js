@@ -1,16 +1,16 @@
 // One place of a form: its label, its control, whether it is there at all, its help, and what is wrong with it.
 
 import { helpOf } from "./form_help.js";
-import { drawLeaf, drawSelect } from "./form_leaf.js";
+import { drawLeaf } from "./form_leaf.js";
 import { drawParts } from "./form_rows.js";
 import { choose, fill, isLeaf, isUnion, mayLeave, wrongWith } from "./form_spot.js";
 import { drawTable } from "./form_table.js";
 import { arrange, h, keepFocus, link, named, uid, writeOrHide } from "./kit.js";
+import { drawSelect } from "./options.js";
 
 /**
  * @typedef {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} View
  * One drawing of a form: what brings a spot up to date, what to call after a change, whether to mark what is required.
- * @typedef {{ el: any, update: () => void }} Drawn
  */
 
 /** @param {View} view  @param {string} [by]  the ids of what labels it, where it has no label of its own */
@@ -57,7 +57,6 @@ export function follow(view, spot, el, main, update, control, about = "") {
   return el;
 }
 
-/** @returns {Drawn} */
 function drawControl(view, spot, names) {
   if (isUnion(spot)) return drawUnion(view, spot, names.by);
   if (spot.node.kind === "table") return drawTable(view, spot, names.by);
@@ -82,10 +81,10 @@ function drawUnion(view, spot, by) {
   });
   const slot = h("div", { class: "hitl-slot" });
   const drawn = new Map();
+  const inner = (branch) => drawn.get(branch) ?? drawn.set(branch, drawField(view, branch, by)).get(branch);
   const update = () => {
     select.update();
-    if (spot.now && !drawn.has(spot.now)) drawn.set(spot.now, drawField(view, spot.now, by));
-    arrange(slot, spot.now ? [drawn.get(spot.now)] : []);
+    arrange(slot, spot.now ? [inner(spot.now)] : []);
   };
   return { el: h("div", { class: "hitl-union" }, named(select.el, "Type", by), slot), update };
 }

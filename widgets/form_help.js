@@ -1,26 +1,24 @@
 // The words below a control: what the schema says about it.
 
-import { boxText, textOf } from "./form_wire.js";
+import { boxText, textOf } from "./wire.js";
 
-const HELP_UNITS = { list: "items", table: "rows", tuple: "items", dict: "keys" };
+const HELP_LIMITS = {
+  minimum: "At least",
+  exclusive_minimum: "More than",
+  maximum: "At most",
+  exclusive_maximum: "Less than",
+  step: "In steps of",
+  min_length: "Length at least",
+  max_length: "Length at most",
+  pattern: "Pattern",
+};
 
 /** @param {Record<string, any>} node */
 export function helpOf(node) {
-  const { kind, description, item, note, pattern, unique, default: given } = node;
-  const unit = HELP_UNITS[kind] ?? "characters";
-  const limit = (name, words, after = "") => node[name] != null && `${words} ${textOf(node[name])}${after}.`;
-  const limits = [
-    limit("minimum", "At least"),
-    limit("exclusive_minimum", "More than"),
-    limit("maximum", "At most"),
-    limit("exclusive_maximum", "Less than"),
-    limit("step", "A multiple of"),
-    limit("min_length", "At least", ` ${unit}`),
-    limit("max_length", "At most", ` ${unit}`),
-    unique && "No item twice.",
-    pattern && `Pattern: ${pattern}`,
-    given != null && kind !== "secret" && `Default: ${given && typeof given === "string" ? given : boxText(given)}`,
-  ];
+  const { kind, description, item, note, unique, default: given } = node;
+  const limits = Object.entries(HELP_LIMITS).map(([name, words]) => name in node && `${words} ${textOf(node[name])}`);
+  if (unique) limits.push("No item twice");
+  if (given != null && kind !== "secret") limits.push(`Default ${typeof given === "string" ? given : boxText(given)}`);
   const inner = item && (kind === "list" || kind === "dict") && helpOf({ ...item, default: null });
-  return [description, limits.filter(Boolean).join(" "), note, inner].filter(Boolean).join("\n");
+  return [description, limits.filter(Boolean).join(" · "), note, inner].filter(Boolean).join("\n");
 }

@@ -1,10 +1,10 @@
-// One value, one control. Numbers are typed as text, so that every digit survives; dates get the browser's own controls
-// where these show them to the last digit.
+// One value, one control. A number is typed as text, so that every digit survives; a date gets the browser's own control
+// where that shows it to the last digit.
 
 import { mayLeave, pick, shownText, type } from "./form_spot.js";
-import { sameWire, textOf } from "./form_wire.js";
+import { sameWire, textOf } from "./wire.js";
 import { h } from "./kit.js";
-import { drawOptions } from "./options.js";
+import { drawOptions, drawSelect } from "./options.js";
 
 const LEAF_NATIVE = {
   date: ["date", /^(\d{4}-\d\d-\d\d)?$/],
@@ -33,8 +33,7 @@ function drawText(view, spot, names, cell) {
   if (native) el.step = "any"; // seconds are no fault
   el.autocomplete = kind === "secret" ? "new-password" : "off";
   el.spellcheck = kind === "long_text";
-  // A textarea knows one kind of line end; the other comes back when the text is read.
-  const ends = textOf(spot.from).includes("\r\n") ? "\r\n" : "\n";
+  const ends = textOf(spot.from).includes("\r\n") ? "\r\n" : "\n"; // a textarea knows only one of them
   let last = "";
   el.addEventListener("input", () => {
     last = el.value;
@@ -48,7 +47,7 @@ function drawText(view, spot, names, cell) {
   const update = () => {
     const { now, error } = spot;
     const text = shownText(spot, now).replaceAll(/\r\n?/g, "\n");
-    if (error && native) el.type = "text"; // what is wrong may be out of the control's reach, such as an offset
+    if (error && native) el.type = "text"; // what is wrong may be out of its reach, such as an offset
     if (text !== last) el.value = last = text;
     if (lines) el.rows = Math.min(text.split("\n").length, 16);
     const state = now === undefined ? "not set" : now === null ? "null" : "";
@@ -74,12 +73,4 @@ function drawPick(view, spot, names, cell) {
   const group = drawOptions("radio", names["aria-labelledby"], (at) => take(picks[at][0]));
   const labels = picks.map(([, label]) => ({ label }));
   return { el: group.el, update: () => group.update(labels, isOn) };
-}
-
-/** @param {[any, string][]} picks  @param {(at: number) => boolean} isOn  @param {(value: any) => void} take */
-export function drawSelect(picks, names, isOn, take) {
-  const el = h("select", { ...names, class: "hitl-input", onchange: () => take(picks[Number(el.value)][0]) });
-  el.append(h("option", { value: -1, text: "Choose…", hidden: true }));
-  el.append(...picks.map(([, text], value) => h("option", { value, text })));
-  return { el, update: () => (el.value = String(picks.findIndex((_, at) => isOn(at)))) };
 }

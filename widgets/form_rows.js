@@ -33,14 +33,11 @@ export function drawRows(view, spot, by, list, drawRow) {
     change((parts) => parts.push(map ? { ...newPart(spot), key: "", loose: true } : newPart(spot, parts.length)));
     list.lastElementChild.querySelector(":is(input, textarea, select):not([type=checkbox])")?.focus();
   });
-  const drawLead = (part) => {
-    if (!map) return h("span", { class: "hitl-number", id: uid() });
-    const oninput = () => ((part.key = lead.value), view.touch(spot));
-    const lead = named(h("input", { class: "hitl-input", value: part.key, dir: "auto", oninput }), "Key", by);
-    return lead;
-  };
   const draw = (part) => {
-    const lead = drawLead(part);
+    const oninput = () => ((part.key = lead.value), view.touch(spot));
+    const lead = map
+      ? named(h("input", { class: "hitl-input", value: part.key, dir: "auto", oninput }), "Key", by)
+      : h("span", { class: "hitl-number", id: uid() });
     const tool = (sign, text, act) =>
       link(text, `${by} ${lead.id}`, () => change((parts) => act(parts, parts.indexOf(part))), sign);
     const move = (step) => (parts, at) => parts.splice(at + step, 0, ...parts.splice(at, 1));
@@ -58,10 +55,10 @@ export function drawRows(view, spot, by, list, drawRow) {
   const drawn = new Map();
   const update = () => {
     const parts = (spot.now ?? []).filter((part) => !map || part.loose);
-    for (const part of parts) if (!drawn.has(part)) drawn.set(part, draw(part));
-    arrange(list, parts.map((part) => drawn.get(part).el));
-    parts.forEach((part, at) => drawn.get(part).place(at, parts.length));
-    list.hidden = parts.length === 0;
+    const rows = parts.map((part) => drawn.get(part) ?? drawn.set(part, draw(part)).get(part));
+    arrange(list, rows.map(({ el }) => el));
+    rows.forEach(({ place }, at) => place(at, rows.length));
+    list.hidden = rows.length === 0;
     add.hidden = !item || spot.now == null;
   };
   return { add, update };

@@ -1,16 +1,13 @@
 // The value as the person has it: a tree of spots, one for each place, with what was proposed there and what stands
 // there now. All views of a form share the tree; what is sent is the difference (form_edits.js).
 
-import { boxText, entriesOf, sameWire, textOf, typedFault, typedWire } from "./form_wire.js";
+import { boxText, entriesOf, sameWire, textOf, typedFault, typedWire } from "./wire.js";
 
 /**
- * @typedef {{
- *   node: any, from: any, now: any, kept?: any, branches?: Spot[], key?: string, fromKey?: string | number,
- *   loose?: boolean, partial?: boolean, picked?: boolean, error?: string,
- * }} Spot
- * `node` of the form (hitl_nb/_schema/_node.py); `from` a wire; `now` nothing (undefined), null, a wire, the spots inside,
- * or the spot of a union's branch; `kept` what it was before it was null or left out; `fromKey` where a part stood
- * (undefined: it is new), `key` its key now, which is free to change if it is `loose`.
+ * @typedef {Record<string, any> & { node: any, from: any, now: any }} Spot
+ * `node` of the form (hitl_nb/_schema/_node.py), `from` a wire, `now` nothing (undefined), null, a wire, the spots inside
+ * or the spot of a union's branch; `kept` what it was before it was null or left out. Of a part: `fromKey`, where it stood
+ * (undefined: it is new), `key`, where it is now, `loose`, whether the key may change. `partial`: half a date is typed.
  */
 
 export const isList = ({ node }) => ["list", "table", "tuple"].includes(node.kind);
@@ -26,27 +23,26 @@ const isText = ({ node }) => node.kind === "text" || node.kind === "long_text";
  */
 export function plant(node, wire, plan, path = []) {
   const spot = { node, from: wire, now: wire };
-  if (wire === undefined) {
-    const fills = plan.fill && node.required && (!isLeaf(spot) || node.kind === "constant");
-    return fills ? fill(spot) : spot;
-  }
+  const fills = plan.fill && node.required && (!isLeaf(spot) || node.kind === "constant");
+  if (wire === undefined) return fills ? fill(spot) : spot;
   if (wire === null && node.nullable) return spot;
   const place = plan.layout?.get(JSON.stringify(path));
   const open = isUnion(spot) ? place != null : isList(spot) ? Array.isArray(wire) : !isMap(spot) || entriesOf(wire);
   if (place === null || !open) spot.node = { ...node, kind: "json" };
   else if (isUnion(spot)) (spot.branches = [])[place] = spot.now = plant(node.branches[place], wire, plan, path);
   else if (isList(spot)) spot.now = wire.map((part, at) => ({ ...partOf(node, at, part, plan, path), fromKey: at }));
-  else if (isMap(spot)) spot.now = entryParts(node, new Map(entriesOf(wire)), plan, path);
+  else if (isMap(spot)) spot.now = entryParts(node, entriesOf(wire), plan, path);
   spot.kept = spot.now;
   return spot;
 }
 
 function entryParts(node, entries, plan, path) {
-  const names = new Set(node.children?.map(([name]) => name));
-  return [...new Set([...names, ...entries.keys()])].map((key) => {
-    const fromKey = entries.has(key) ? key : undefined;
-    const loose = node.item !== undefined && !names.has(key);
-    return { ...partOf(node, key, entries.get(key), plan, path), key, fromKey, loose };
+  const fixed = node.children?.map(([name]) => name) ?? [];
+  const wires = new Map(entries);
+  return [...new Set([...fixed, ...wires.keys()])].map((key) => {
+    const loose = node.item !== undefined && !fixed.includes(key);
+    const part = partOf(node, key, wires.get(key), plan, path);
+    return { ...part, key, fromKey: wires.has(key) ? key : undefined, loose };
   });
 }
 
@@ -67,7 +63,7 @@ export function fill(spot) {
   else if (kind === "constant") spot.kept ??= options[0].value;
   else if (isUnion(spot)) spot.kept ?? choose(spot, 0);
   else if (isList(spot)) spot.kept ??= kind === "tuple" ? children.map(([at]) => newPart(spot, at)) : [];
-  else if (isMap(spot)) spot.kept ??= entryParts(spot.node, new Map(), { fill: true }, []);
+  else if (isMap(spot)) spot.kept ??= entryParts(spot.node, [], { fill: true }, []);
   spot.now = spot.kept;
   return spot;
 }
@@ -77,7 +73,7 @@ export function choose(spot, place) {
   const { branches, discriminator } = spot.node;
   spot.branches ??= [];
   spot.kept = spot.now = spot.branches[place] ??= fill({ node: branches[place], from: undefined, now: undefined });
-  const tag = isMap(spot.now) && spot.now.now.find((part) => part.key === discriminator);
+  const tag = isMap(spot.now) && spot.now.now.find(({ key }) => key === discriminator);
   if (tag) tag.now ??= branches[place].tags[0];
 }
 
@@ -102,12 +98,12 @@ export const mayLeave = ({ key, node, loose }) => key !== undefined && !node.req
 /** What is wrong here: what the kernel says, or what can be seen without it. */
 export function wrongWith(spot) {
   if (spot.error || spot.now === spot.from) return spot.error ?? "";
-  const keys = isMap(spot) && spot.now ? spot.now.map((part) => part.key) : [];
+  const keys = (isMap(spot) && spot.now?.map(({ key }) => key)) || [];
   const twice = keys.find((key, at) => keys.indexOf(key) < at);
   return twice === undefined ? typedFault(spot.now) : `The key "${twice}" is there twice.`;
 }
 
-/** Whether anything cannot be sent; each spot says so. */
+/** Whether anything cannot be sent; each spot then says so. */
 export function findFaults(root) {
   const faulty = [...spotsOf(root)].filter((spot) => {
     if (spot.partial) spot.error = "This is not complete.";
@@ -121,14 +117,12 @@ export function findFaults(root) {
 /** Every spot that stands in the value now. @returns {Generator<Spot>} */
 export function* spotsOf(spot) {
   yield spot;
-  if (spot.now == null || isLeaf(spot)) return;
-  for (const part of isUnion(spot) ? [spot.now] : spot.now) yield* spotsOf(part);
+  if (spot.now != null && !isLeaf(spot)) for (const part of [spot.now].flat()) yield* spotsOf(part);
 }
 
 /** The spot at `path`, or the last one on the way there. */
 export function spotAt(spot, path) {
   if (isUnion(spot) && spot.now) return spotAt(spot.now, path);
-  const [step, ...rest] = path;
-  const part = !isLeaf(spot) && spot.now?.find((each, at) => step === (isMap(spot) ? each.key : at));
-  return part ? spotAt(part, rest) : spot;
+  const part = !isLeaf(spot) && spot.now?.find((each, at) => path[0] === (isMap(spot) ? each.key : at));
+  return part ? spotAt(part, path.slice(1)) : spot;
 }

@@ -5,7 +5,6 @@ import { drawRows } from "./form_rows.js";
 import { isLeaf, isMap, isUnion, mayLeave, pick, plant, shownText, spotsOf, type } from "./form_spot.js";
 import { h, link, named, uid, write } from "./kit.js";
 
-const TABLE_EMS = { boolean: 7, integer: 7, number: 7, choice: 9, text: 14 }; // the least width of a column
 const TABLE_FILTER = 6; // rows from which on a filter is worth its place
 
 export function drawTable(view, spot, by) {
@@ -21,25 +20,23 @@ export function drawTable(view, spot, by) {
   const filter = named(h("input", { class: "hitl-input", type: "search", placeholder: "Filter" }), "Filter", by);
   const count = h("span", { class: "hitl-count", "aria-live": "polite" });
   const remove = link("Remove selected", by, () => {
-    const gone = new Set(picked());
-    spot.now.splice(0, Infinity, ...spot.now.filter((row) => !gone.has(row)));
+    const gone = picked();
+    spot.now.splice(0, Infinity, ...spot.now.filter((row) => !gone.includes(row)));
     view.touch(spot);
     rows.add.focus();
   });
   const tools = h("div", { class: "hitl-tools" }, count, filter, remove);
   const all = tick("Select all", by, shown);
-  const setName = h("span", { id: uid(), text: "Set selected" });
-  const set = tableRow("hitl-set", [setName], setCells(view, columns, setName.id, picked), "");
   const heads = columns.map(({ id, node, key }) => {
     const help = h("span", { class: "hitl-help", text: node.description, dir: "auto" });
     return h("div", { role: "columnheader" }, h("span", { id, text: node.title || key, dir: "auto" }), help);
   });
-  const head = h("div", { class: "hitl-thead", role: "rowgroup" }, tableRow("hitl-th", [all], heads, ""), set);
+  const set = setRow(view, columns, picked);
+  const head = h("div", { class: "hitl-thead", role: "rowgroup" }, tableRow("hitl-th", [all], heads), set);
   const body = h("div", { role: "rowgroup" });
   const table = named(h("div", { class: "hitl-table", role: "table" }, head, body), "", by);
-  const ems = columns.map(({ node }) => TABLE_EMS[node.kind] ?? 11);
-  table.style.setProperty("--hitl-columns", ems.map((em) => `minmax(${em}em, ${em}fr)`).join(" "));
-  table.style.minWidth = `${ems.reduce((sum, em) => sum + em + 1, 9)}em`;
+  const widths = columns.map(({ node }) => (node.kind === "text" ? "minmax(12em, 2fr)" : "minmax(8em, 1fr)"));
+  table.style.setProperty("--hitl-columns", widths.join(" "));
 
   const drawn = new Map();
   const rows = drawRows(view, spot, by, body, (row, lead, buttons) => {
@@ -50,13 +47,12 @@ export function drawTable(view, spot, by) {
   });
   const update = () => {
     rows.update();
-    const [visible, chosen] = [new Set(shown()), picked().length];
+    const [visible, chosen, total] = [new Set(shown()), picked().length, parts().length];
     for (const row of parts()) {
       const [box, el] = drawn.get(row);
       box.checked = row.picked === true;
       el.hidden = !visible.has(row);
     }
-    const total = parts().length;
     const of = visible.size < total ? `${visible.size} of ` : "";
     write(count, `${of}${total} rows${chosen ? `, ${chosen} selected` : ""}`);
     all.checked = chosen > 0 && chosen === visible.size;
@@ -73,7 +69,7 @@ const rowText = (row) =>
   [...spotsOf(row)].filter(isLeaf).map((cell) => shownText(cell, cell.now)).join("\n").toLowerCase();
 
 const tableCell = (...content) => h("div", { role: "cell" }, ...content);
-const tableRow = (look, lead, cells, tools) =>
+const tableRow = (look, lead, cells, tools = "") =>
   h("div", { class: `hitl-tr ${look}`, role: "row" }, tableCell(...lead), ...cells, tableCell(tools));
 
 function fieldCell(view, spot, by) {
@@ -94,13 +90,14 @@ function drawRow(view, row, columns, lead, tools) {
 }
 
 /** One control a column: what is entered there goes to every picked row. */
-function setCells(view, columns, name, picked) {
-  return columns.map(({ key, node, id }) => {
+function setRow(view, columns, picked) {
+  const name = h("span", { id: uid(), text: "Set selected" });
+  const cells = columns.map(({ key, node, id }) => {
     const spot = { ...plant(node, undefined, {}), key };
     if (isUnion(spot) || node.kind === "constant") return tableCell();
     const take = (cell) => {
-      const asIs = node.options || node.kind === "boolean" || spot.now === null;
-      if (asIs || (spot.now === undefined && mayLeave(cell))) pick(cell, spot.now);
+      const nothing = spot.now === undefined && mayLeave(cell);
+      if (node.options || node.kind === "boolean" || spot.now === null || nothing) pick(cell, spot.now);
       else type(cell, shownText(spot, spot.now));
       cell.error = "";
     };
@@ -108,6 +105,7 @@ function setCells(view, columns, name, picked) {
       for (const row of picked().filter(isMap)) take(row.now.find((part) => part.key === key));
       view.touch();
     };
-    return fieldCell({ ...view, touch }, spot, `${name} ${id}`);
+    return fieldCell({ ...view, touch }, spot, `${name.id} ${id}`);
   });
+  return tableRow("hitl-set", [name], cells);
 }

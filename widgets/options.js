@@ -37,3 +37,17 @@ export function drawOptions(type, by, take, name = uid()) {
   };
   return { el, update };
 }
+
+/**
+ * A select over values that are no texts.
+ * @param {[any, string][]} picks  each value and its text
+ * @param {Record<string, any>} props  of the element
+ * @param {(at: number) => boolean} isOn
+ * @param {(value: any) => void} take
+ */
+export function drawSelect(picks, props, isOn, take) {
+  const el = h("select", { ...props, class: "hitl-input", onchange: () => take(picks[Number(el.value)][0]) });
+  el.append(h("option", { value: -1, text: "Choose…", hidden: true }));
+  el.append(...picks.map(([, text], value) => h("option", { value, text })));
+  return { el, update: () => (el.value = String(picks.findIndex((_, at) => isOn(at)))) };
+}

@@ -22,15 +22,17 @@ export const reply = {
     const by = el.getAttribute("aria-labelledby");
     const buttons = h("div", { class: "hitl-actions", role: "group", "aria-labelledby": by });
     body.append(context.el, buttons);
-    let text = "";
+    let [text, was] = ["", ""];
     const press = (choice) => {
       change({ text, choice });
       confirm();
-      change({ text }); // if it was refused, Send sends the words again
     };
     const words = drawWords(body, { long: true, label: "", change: (text) => change({ text }), send: confirm });
-    return ({ rows, choices, label }, draft) => {
+    return ({ rows, choices, label }, draft, phase) => {
       text = draft?.text ?? "";
+      // A button that was refused is no longer pressed: Send sends the words.
+      if (was === "sending" && phase === "") delete draft.choice;
+      was = phase;
       context.update(rows);
       buttons.hidden = choices.length === 0;
       fillRows(buttons, choices, (at) => replyButton(() => press(at)), write);

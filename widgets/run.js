@@ -7,6 +7,7 @@ import { approval } from "./approval.js";
 import { choice } from "./choice.js";
 import { form } from "./form.js";
 import { drawFrame } from "./frame.js";
+import { withInstead } from "./instead.js";
 import { explain, h } from "./kit.js";
 import { drawMessage, drawNote } from "./message.js";
 import { plain } from "./plain.js";
@@ -19,7 +20,7 @@ import { timePicker } from "./time_picker.js";
 const RUN_CARDS = new Map([
   ["approval", approval],
   ["choice", choice],
-  ["form", form],
+  ["form", withInstead(form)],
   ["plain", plain],
   ["step_review", stepReview],
   ["text", text],

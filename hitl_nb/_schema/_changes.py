@@ -112,18 +112,32 @@ def _changes_in_list(
 def _blocks(old: list[Any], new: list[Any]) -> Iterator[tuple[int, int, int, int]]:
     """The stretches of two lists that belong together, so that one row taken out does not change all after it."""
     before, after = ([json.dumps(to_wire(item)) for item in items] for items in (old, new))
-    place_by_place = sum(map(str.__ne__, before, after)) if len(old) == len(new) else None
-    if place_by_place is not None and (place_by_place < 2 or len(old) * len(new) > _ALIGNED):
-        yield 0, len(old), 0, len(new)
-        return
-    matcher = SequenceMatcher(None, before, after, autojunk=len(old) * len(new) > _ALIGNED)
-    blocks = matcher.get_opcodes()
-    moved = sum(max(last - first, end - start) for word, first, last, start, end in blocks if word != "equal")
-    if place_by_place is not None and place_by_place <= moved:
-        yield 0, len(old), 0, len(new)
-        return
-    for _, first, last, start, end in blocks:
-        yield first, last, start, end
+    head = _shared(before, after)
+    tail = _shared(before[head:][::-1], after[head:][::-1])
+    yield 0, head, 0, head
+    last, end = len(old) - tail, len(new) - tail
+    for first, until, start, to in _middle(before[head:last], after[head:end]):
+        yield head + first, head + until, head + start, head + to
+    yield last, len(old), end, len(new)
+
+
+def _shared(first: list[str], second: list[str]) -> int:
+    return next(
+        (at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),
+        min(len(first), len(second)),
+    )
+
+
+def _middle(before: list[str], after: list[str]) -> list[tuple[int, int, int, int]]:
+    """Place by place, or aligned: whichever says less."""
+    whole = [(0, len(before), 0, len(after))]
+    if not before or not after or len(before) * len(after) > _ALIGNED:
+        return whole
+    aligned = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    moved = sum(max(last - first, end - start) for word, first, last, start, end in aligned if word != "equal")
+    if len(before) == len(after) and sum(map(str.__ne__, before, after)) <= moved:
+        return whole
+    return [(first, last, start, end) for _, first, last, start, end in aligned]
 
 
 def _is_same(old: Any, new: Any) -> bool:

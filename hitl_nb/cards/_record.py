@@ -102,7 +102,7 @@ def _lines(entry: Entry, record: Record | None) -> Iterator[str]:
         yield f"{_SIGNS.get(record.outcome, '✗')} {record.headline}"
         for row in record.rows:
             label = f"{row.label}: " if row.label else ""
-            yield f"    {_MARKS[row.mark]} {label}{row.text}"
+            yield f"    {_MARKS[row.mark]} {label}{row.text}".replace("\n", "\n      ")
         yield f"    {record.footer}"
 
 

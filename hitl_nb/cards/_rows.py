@@ -1,5 +1,6 @@
 """What was asked and what was answered, as lines to read; a secret in them is stars."""
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -23,13 +24,30 @@ def rows_of(value: Any, form: FormNode | None, name: str = "") -> list[Row]:
     """Give a value: an object as one row a key, anything else as one row called `name`."""
     shown = readable(value, form)
     if isinstance(shown, dict):
-        return [Row(label=str(key), text=plain(part)) for key, part in shown.items()]
-    return [Row(label=name, text=plain(shown))]
+        return [Row(label=str(key), text=_words(part)) for key, part in shown.items()]
+    return [Row(label=name, text=_words(shown))]
 
 
 def answer_row(call: Call, *, form: FormNode | None = None) -> Row:
     """Give the answer as one row."""
-    return Row(label="answer", text=plain(readable(call.answer, form or answer_form_of(call) or args_form_of(call))))
+    return Row(label="answer", text=_words(readable(call.answer, form or answer_form_of(call) or args_form_of(call))))
+
+
+def _words(shown: Any, pad: str = "") -> str:
+    """Give readable data as text: a list or object in one line where it fits, else one line a part."""
+    if not isinstance(shown, dict | list):
+        return plain(shown) if not pad else json.dumps(shown, ensure_ascii=False)
+    line = json.dumps(shown, ensure_ascii=False)
+    if len(pad) + len(line) <= _LONG:
+        return line
+    inner = f"{pad}  "
+    if isinstance(shown, list):
+        opening, closing, parts = "[", "]", [_words(part, inner) for part in shown]
+    else:
+        opening, closing = "{", "}"
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_words(part, inner)}" for key, part in shown.items()]
+    body = f",\n{inner}".join(parts)
+    return f"{opening}\n{inner}{body}\n{pad}{closing}"
 
 
 def change_rows(call: Call) -> list[Row]:
@@ -40,10 +58,10 @@ def change_rows(call: Call) -> list[Row]:
 def _change_row(change: dict[str, Any]) -> Row:
     path = change["path"]
     if "from" not in change:
-        return Row(label=f"added {path}", text=plain(change["to"]))
+        return Row(label=f"added {path}", text=_words(change["to"]))
     if "to" not in change:
-        return Row(label=f"removed {path}", text=plain(change["from"]))
-    before, after = plain(change["from"]), plain(change["to"])
+        return Row(label=f"removed {path}", text=_words(change["from"]))
+    before, after = _words(change["from"]), _words(change["to"])
     gap = " " if len(before) + len(after) < _LONG and "\n" not in before + after else "\n"
     return Row(label=f"changed {path}", text=f"{before}{gap}→ {after}")
 

@@ -201,10 +201,9 @@ async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: An
         try:
             await asyncio.wait_for(asking.ask(call), timeout)
         except TimeoutError:
-            if call.decided:
-                return _result(call)
-            return await _expired(asking, call, on_timeout)
-        return _result(call)
+            if not call.decided:
+                return await _expired(asking, call, on_timeout)
+        return _result(call, on_timeout)
     except BaseException:
         # Whatever went wrong, the question does not stay open behind the code that asked it.
         call._refuse("cancelled", "the code that asked was ended", via="session")
@@ -216,14 +215,14 @@ async def _expired(asking: Asking, call: Call, on_timeout: Any) -> Any:
         await Asking(people=[on_timeout], transcript=asking.transcript, loop=asking.loop).ask(call)
         return _result(call)
     call._refuse("expired", "nobody answered in time", via="timeout")
-    if call.outcome == "expired" and on_timeout is not RAISE:
-        return on_timeout
-    return _result(call)
+    return _result(call, on_timeout)
 
 
-def _result(call: Call) -> Any:
+def _result(call: Call, on_timeout: Any = RAISE) -> Any:
     if call.approved:
         return call.answer
+    if call.outcome == "expired" and on_timeout is not RAISE and not callable(on_timeout):
+        return on_timeout
     refusal = {"declined": Declined, "expired": Expired}.get(str(call.outcome), Cancelled)
     reason = f": {call.reason}" if call.reason else ""
     raise refusal(f"`{call.message}` was {call.outcome}{reason}. Nothing was approved.", call)

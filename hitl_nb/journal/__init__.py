@@ -9,7 +9,7 @@ from hitl_nb.journal._decisions import OpenCall, StoredDecision
 from hitl_nb.journal._errors import JournalError
 from hitl_nb.journal._fingerprint import fingerprint
 from hitl_nb.journal._journal import Journal
-from hitl_nb.journal._open import DEFAULT, open_journal
+from hitl_nb.journal._open import DEFAULT, default_journal, open_journal
 from hitl_nb.journal._summary import Summary
 from hitl_nb.journal._threads import ThreadRecord
 
@@ -22,6 +22,7 @@ __all__ = [
     "Summary",
     "ThreadRecord",
     "Verification",
+    "default_journal",
     "fingerprint",
     "open_journal",
 ]

@@ -3,6 +3,8 @@
 import os
 import warnings
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from os import PathLike
 from pathlib import Path
@@ -27,6 +29,17 @@ DEFAULT: Final = _Default.DEFAULT
 
 _files: weakref.WeakValueDictionary[Path, Journal] = weakref.WeakValueDictionary()
 _memory: list[Journal] = []
+_instead: list[Journal] = []
+
+
+@contextmanager
+def default_journal(journal: Journal) -> Iterator[None]:
+    """Have `journal` taken wherever nobody says which, whatever the environment says; in this process, meanwhile."""
+    _instead.append(journal)
+    try:
+        yield
+    finally:
+        _instead.remove(journal)
 
 
 def open_journal(value: "Journal | str | PathLike[str] | _Default | None" = DEFAULT) -> Journal | None:
@@ -49,6 +62,8 @@ def open_journal(value: "Journal | str | PathLike[str] | _Default | None" = DEFA
     """
     if value is None or isinstance(value, Journal):
         return value
+    if value is DEFAULT and _instead:
+        return _instead[-1]
     if value is DEFAULT:
         named = os.environ.get(VARIABLE, "").strip()
         return open_journal(named) if named else _beside_the_notebook()

@@ -40,7 +40,7 @@ class Recording:
         self._answers: list[Answer] = []
 
     def __repr__(self) -> str:
-        return f"<Recording {self._path.name}: {len(self._turns)} requests, {len(self._answers)} answers>"
+        return f"<Recording {self._path.name}: requests: {len(self._turns)}, answers: {len(self._answers)}>"
 
     def _witnesses(self, people: Sequence[Person]) -> list[Person]:
         return [_Witness(person, self._is_asked) for person in people]
@@ -51,9 +51,9 @@ class Recording:
             self._order.append(call.id)
 
     def _decided(self, call: Call) -> None:
-        """Note a decision; only of calls that people were asked, since code answers by itself in a replay, too."""
+        """Note a decision of a person, also one that the journal remembers; code decides in a replay, too."""
         decision = call._decision
-        if decision is not None and call in self._asked:
+        if decision is not None and (call in self._asked or decision.via == "replay"):
             self._answers.append(self._clerk.answer(call, decision))
 
     @contextmanager

@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 from hitl_nb._calls import Call
 from hitl_nb._waiting import until_decided
 from hitl_nb.errors import InvalidValue, ReplayMismatch, ScriptError
+from hitl_nb.journal import Journal, default_journal
 from hitl_nb.people import Person, people_replaced
 from hitl_nb.testing._answers import LEFT_OPEN, Clerk
 from hitl_nb.testing._case import Answer, Case, Turn, read
@@ -40,7 +41,8 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
 
     Nothing leaves the machine: no model is called, nobody is asked, whatever the names of models are and whoever
     ``people=`` names. The model and each question find what was recorded for exactly the same: same messages, tools
-    and options, same tool, words and arguments. Parallel answers come in the order in which they were given.
+    and options, same tool, words and arguments. Parallel answers come in the order in which they were given. Nothing
+    is written into the default journal, and decisions that stick there (``key=``) are taken from the case instead.
 
     Args:
         path: What `record` has written.
@@ -53,7 +55,7 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = os.fspath(path)
+        self._path = _as_written(os.fspath(path))
         self._case = Case(turns=[], answers=[])
         self._clerk = Clerk()
         self._played: set[int] = set()
@@ -72,6 +74,8 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
             if self._case.turns or importlib.util.find_spec("litellm") is not None:
                 stack.enter_context(every_model(provider(self._reply), alias=lambda _: "case"))
             stack.enter_context(people_replaced(lambda _: [ReplayedPerson(self)]))
+            # What is replayed is no decision of anybody's: it neither enters the record nor is found there.
+            stack.enter_context(default_journal(Journal("memory")))
             self._stack = stack.pop_all()
         return self
 
@@ -86,7 +90,7 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
 
     def __repr__(self) -> str:
         turns, answers = self._left()
-        return f"<replay {self._path}: {len(turns)} turns and {len(answers)} answers left>"
+        return f"<replay {self._path}: turns left: {len(turns)}, answers left: {len(answers)}>"
 
     def check_all_used(self) -> None:
         """Raise `ScriptError` naming the turns and answers that nothing asked for."""
@@ -217,6 +221,12 @@ def _report(case: replay) -> None:
         case.check_all_used()
     except ScriptError as error:
         _log.error("%s", error)
+
+
+def _as_written(path: str) -> str:
+    """Short, where it is below the working directory: it stands in every message."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
 
 
 def _question(answer: Answer) -> dict[str, Any]:

@@ -202,3 +202,13 @@ async def test_a_checkpoint_inside_a_run_is_part_of_its_record():
 async def test_a_question_without_words_is_refused(message):
     with pytest.raises(UsageError, match="await interrupt"):
         await interrupt(message)
+
+
+async def test_a_thousand_open_questions_answered_in_reverse_each_get_their_own_answer():
+    asked = asyncio.gather(*(interrupt(f"{n}?", {"n": n}, people=waits) for n in range(1000)))
+    while len(pending()) < 1000:
+        await asyncio.sleep(0)
+    for call in reversed(pending()):
+        assert call.respond(call.args["n"])
+    assert await asked == list(range(1000))
+    assert pending() == []

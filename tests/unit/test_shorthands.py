@@ -46,7 +46,7 @@ async def at_the_desk(question, act):
 async def test_approve_is_an_approval_card():
     def act(desk):
         assert (desk.item["card"], desk.props["risk"]) == ("approval", "high")
-        assert desk.props["rows"] == [{"label": "value", "text": "[\n  1,\n  2\n]", "long": True}]
+        assert desk.props["rows"] == [{"label": "value", "text": "[1, 2]", "long": False}]
         desk.send({"approved": True})
 
     assert await at_the_desk(approve("Delete?", [1, 2], risk="high", people=waits), act) is True

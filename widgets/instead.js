@@ -1,0 +1,47 @@
+// "Answer instead": a person's own words, in the place of whatever a card asks for.
+
+import { drawWords } from "./words.js";
+
+/**
+ * `card`, and where `props.instead` is true also a box for words. Its draft is `{ draft, instead }`: the card's own, and
+ * the words (undefined: none are wanted).
+ * @param {import("./frame.js").Card} card
+ * @returns {import("./frame.js").Card}
+ */
+export const withInstead = (card) => ({
+  ...card,
+  seed: (props) => ({ draft: card.seed(props) }),
+  answer: ({ draft, instead }, props) => (instead === undefined ? card.answer(draft, props) : { instead }),
+  confirm: (label, { draft, instead }, props) =>
+    instead === undefined ? (card.confirm?.(label, draft, props) ?? label) : "Send answer",
+  check: ({ draft, instead }, props) => {
+    if (instead?.trim() === "") return { error: "Nothing is written yet.", draft: { draft, instead } };
+    const found = instead === undefined ? card.check?.(draft, props) : undefined;
+    return found && { ...found, draft: { draft: found.draft } };
+  },
+  quiet: [
+    ...(card.quiet ?? []).map((step) => ({ draft, instead }, props) => {
+      const next = instead === undefined && step(draft, props);
+      return next && [next[0], { draft: next[1] }];
+    }),
+    ({ draft, instead }, props) =>
+      props.instead && (instead === undefined ? ["Answer instead", { draft, instead: "" }] : ["Back", { draft }]),
+  ],
+  draw(body, change, frame) {
+    let [draft, instead] = /** @type {any[]} */ ([]);
+    const own = document.createElement("div");
+    body.append(own);
+    const redraw = card.draw(own, (next) => change({ draft: next, instead }), frame);
+    const write = (text) => change({ draft, instead: text });
+    const words = drawWords(body, { long: true, label: "Your answer", change: write, send: frame.confirm });
+    return (props, held, phase) => {
+      const opens = held?.instead !== undefined && instead === undefined;
+      [draft, instead] = [held?.draft, held?.instead];
+      redraw(props, draft, phase);
+      own.hidden = instead !== undefined;
+      words.el.hidden = !own.hidden;
+      words.update(instead ?? "");
+      if (opens) words.box.focus();
+    };
+  },
+});
