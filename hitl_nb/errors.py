@@ -22,6 +22,7 @@
     ├── FollowUpLimit          the model keeps calling tools
     ├── HistoryError           a tool call without exactly one adjacent result
     ├── ProtocolError          an AG-UI event stream out of order
+    ├── JournalError           the journal cannot be opened, read or written
     ├── FrontendError          the browser half is missing or cannot be linked
     └── ScriptError            a scripted model or person, and a run that does not follow the script
         └── ReplayMismatch         a recorded session, and a run that asks something else
@@ -44,6 +45,7 @@ __all__ = [
     "HistoryError",
     "HitlError",
     "InvalidValue",
+    "JournalError",
     "LoopBlockedError",
     "MissingExtraError",
     "NoHumanError",
@@ -153,6 +155,13 @@ class HistoryError(HitlError):
 
 class ProtocolError(HitlError):
     """An AG-UI event stream breaks the order rules of the protocol."""
+
+
+class JournalError(HitlError):
+    """The journal cannot be opened, read or written: a folder without permission, a damaged or newer file.
+
+    What was to be recorded is not: nothing of it may be shown, executed or delivered.
+    """
 
 
 class FrontendError(HitlError):

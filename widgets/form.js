@@ -8,14 +8,11 @@ import { findFaults, isMap, plant, spotAt, spotsOf } from "./form_spot.js";
 import { h } from "./kit.js";
 
 /**
- * @typedef {{
+ * @param {{
  *   form: any, value: any, layout: { path: (string | number)[], branch: number | null }[], rows: any[],
  *   mode: "review" | "answer", errors: { path: (string | number)[], message: string }[],
- * }} FormProps
- * @typedef {{ root: import("./form_spot.js").Spot, touched?: any }} FormDraft  the spot that changed last, or any
+ * }} props
  */
-
-/** @param {FormProps} props */
 function formRoot({ form, value, layout, mode }) {
   const places = layout.map(({ path, branch }) => [JSON.stringify(path), branch]).reverse();
   const plan = { fill: mode === "answer", layout: new Map(places) };
@@ -30,7 +27,7 @@ function setErrors(root, errors) {
   }
 }
 
-/** @type {import("./frame.js").Card} */
+/** @type {import("./frame.js").Card}  Its draft: the value, and the spot that changed last (undefined: any may have). */
 export const form = {
   seed: (props) => ({ root: formRoot(props) }),
   answer: ({ root }) => ({ edits: editsOf(root) }),

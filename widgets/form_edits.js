@@ -4,9 +4,7 @@
 import { isList, isMap, isUnion } from "./form_spot.js";
 import { entriesOf, objectOf, sameWire } from "./wire.js";
 
-/** @typedef {{ path: (string | number)[], op: "set" | "add" | "remove" | "move" | "unset", value?: any }} Edit */
-
-/** @param {import("./form_spot.js").Spot} spot  @param {Edit[]} edits  @returns {Edit[]} none if nothing changed */
+/** @returns {{ path: (string | number)[], op: "set" | "add" | "remove" | "move" | "unset", value?: any }[]} */
 export function editsOf(spot, path = [], edits = []) {
   const { from, now } = spot;
   const set = () => edits.push({ path, op: "set", value: wireOf(spot) });
@@ -55,7 +53,7 @@ function mapEdits(spot, path, edits, set) {
   }
   for (const [old, key] of stay) {
     if (old === undefined || old === key) continue;
-    if (keys.has(key)) return edits.splice(start) && set(); // keys that change places: no order of renames does it
+    if (keys.has(key)) return edits.splice(start) && set(); // two keys that change places
     edits.push({ path: [...path, old], op: "move", value: key });
     keys.delete(old);
     keys.add(key);

@@ -5,15 +5,14 @@ import { drawLeaf } from "./form_leaf.js";
 import { drawParts } from "./form_rows.js";
 import { choose, fill, isLeaf, isUnion, mayLeave, wrongWith } from "./form_spot.js";
 import { drawTable } from "./form_table.js";
-import { arrange, h, keepFocus, link, named, uid, writeOrHide } from "./kit.js";
+import { arrange, h, keepFocus, link, named, remembered, uid, writeOrHide } from "./kit.js";
 import { drawSelect } from "./options.js";
 
 /**
- * @typedef {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} View
- * One drawing of a form: what brings a spot up to date, what to call after a change, whether to mark what is required.
+ * @param {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} view  one drawing of a form: what
+ *   brings a spot up to date, what to call after a change, whether to mark what is required
+ * @param {string} [by]  the ids of what labels it, where it has no label of its own
  */
-
-/** @param {View} view  @param {string} [by]  the ids of what labels it, where it has no label of its own */
 export function drawField(view, spot, by = "", cell = false) {
   const { node, key } = spot;
   const leaf = isLeaf(spot);
@@ -41,8 +40,7 @@ export function drawField(view, spot, by = "", cell = false) {
 
 /** Keep `el` up to date with its spot, and say in `main` what is wrong with it. */
 export function follow(view, spot, el, main, update, control, about = "") {
-  /** @type {HTMLElement | undefined} made when it is needed: a table has thousands of cells */
-  let wrong;
+  let wrong; // made when it is needed: a table has thousands of cells
   const now = () => {
     update();
     const text = wrongWith(spot);
@@ -80,11 +78,10 @@ function drawUnion(view, spot, by) {
     view.touch(spot);
   });
   const slot = h("div", { class: "hitl-slot" });
-  const drawn = new Map();
-  const inner = (branch) => drawn.get(branch) ?? drawn.set(branch, drawField(view, branch, by)).get(branch);
+  const field = remembered((branch) => drawField(view, branch, by));
   const update = () => {
     select.update();
-    arrange(slot, spot.now ? [inner(spot.now)] : []);
+    arrange(slot, spot.now ? [field(spot.now)] : []);
   };
   return { el: h("div", { class: "hitl-union" }, named(select.el, "Type", by), slot), update };
 }

@@ -11,10 +11,9 @@ const LEAF_NATIVE = {
   time: ["time", /^(\d\d:\d\d(:\d\d)?)?$/],
   datetime: ["datetime-local", /^(\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?)?$/],
 };
-const LEAF_HINTS = { date: "2026-11-29", time: "10:00:00", datetime: "2026-11-29T10:00:00Z", duration: "PT1H30M" };
+const LEAF_HINTS = { datetime: "2026-11-29T10:00:00Z", duration: "PT1H30M" };
 const LEAF_MODES = { number: "decimal", integer: "numeric" };
 
-/** @param {{ id: string, by: string, cell?: boolean }} names  `by`: the ids of what labels it */
 export function drawLeaf(view, spot, { id, by, cell }) {
   const { kind, options } = spot.node;
   const names = { id, "aria-labelledby": by, class: "hitl-input", dir: "auto" };

@@ -2,7 +2,7 @@
 
 import { drawField } from "./form_field.js";
 import { isMap, newPart } from "./form_spot.js";
-import { arrange, h, keepFocus, link, named, uid, write } from "./kit.js";
+import { arrange, h, keepFocus, link, named, remembered, uid, write } from "./kit.js";
 
 /** Fields, then items or entries one below the other. */
 export function drawParts(view, spot, by) {
@@ -11,8 +11,7 @@ export function drawParts(view, spot, by) {
   const rows = drawRows(view, spot, by, list, (part, lead, tools) =>
     h("li", { class: "hitl-item" }, lead, drawField(view, part, `${by} ${lead.id}`), tools),
   );
-  const drawn = new Map();
-  const field = (part) => drawn.get(part) ?? drawn.set(part, drawField(view, part)).get(part);
+  const field = remembered((part) => drawField(view, part));
   const update = () => {
     arrange(fields, isMap(spot) && spot.now ? spot.now.filter((part) => !part.loose).map(field) : []);
     rows.update();
@@ -20,20 +19,17 @@ export function drawParts(view, spot, by) {
   return { el: h("div", { class: "hitl-parts" }, fields, list, rows.add), update };
 }
 
-/**
- * Keep one row in `list` for every item or entry.
- * @param {(part: any, lead: HTMLElement, tools: HTMLElement) => HTMLElement} drawRow  `lead` is its number or its key
- */
+/** Keep one row in `list` for every item or entry, drawn by `drawRow(part, its number or key, its buttons)`. */
 export function drawRows(view, spot, by, list, drawRow) {
   const { item, children = [] } = spot.node;
   const map = isMap(spot);
-  const fixed = map ? 0 : children.length; // the first items of a tuple stay where they are
+  const fixed = map ? 0 : children.length; // the first of a tuple stay where they are
   const change = (act) => keepFocus([list, add], () => (act(spot.now), view.touch(spot)));
   const add = link("Add", by, () => {
     change((parts) => parts.push(map ? { ...newPart(spot), key: "", loose: true } : newPart(spot, parts.length)));
     list.lastElementChild.querySelector(":is(input, textarea, select):not([type=checkbox])")?.focus();
   });
-  const draw = (part) => {
+  const row = remembered((part) => {
     const oninput = () => ((part.key = lead.value), view.touch(spot));
     const lead = map
       ? named(h("input", { class: "hitl-input", value: part.key, dir: "auto", oninput }), "Key", by)
@@ -51,11 +47,9 @@ export function drawRows(view, spot, by, list, drawRow) {
       down.disabled = at === count - 1;
     };
     return { el: drawRow(part, lead, tools), place };
-  };
-  const drawn = new Map();
+  });
   const update = () => {
-    const parts = (spot.now ?? []).filter((part) => !map || part.loose);
-    const rows = parts.map((part) => drawn.get(part) ?? drawn.set(part, draw(part)).get(part));
+    const rows = (spot.now ?? []).filter((part) => !map || part.loose).map(row);
     arrange(list, rows.map(({ el }) => el));
     rows.forEach(({ place }, at) => place(at, rows.length));
     list.hidden = rows.length === 0;

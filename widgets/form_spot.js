@@ -3,12 +3,9 @@
 
 import { boxText, entriesOf, sameWire, textOf, typedFault, typedWire } from "./wire.js";
 
-/**
- * @typedef {Record<string, any> & { node: any, from: any, now: any }} Spot
- * `node` of the form (hitl_nb/_schema/_node.py), `from` a wire, `now` nothing (undefined), null, a wire, the spots inside
- * or the spot of a union's branch; `kept` what it was before it was null or left out. Of a part: `fromKey`, where it stood
- * (undefined: it is new), `key`, where it is now, `loose`, whether the key may change. `partial`: half a date is typed.
- */
+// A spot has a `node` of the form, a wire `from`, and `now`: undefined (nothing there), null, a wire, the spots inside, or
+// the spot of a union's branch; `kept` is what that was before it was null or left out. A part has a `fromKey`, where it
+// stood (undefined: it is new), and an object's a `key` now, which may change if it is `loose`.
 
 export const isList = ({ node }) => ["list", "table", "tuple"].includes(node.kind);
 export const isMap = ({ node }) => node.kind === "object" || node.kind === "dict";
@@ -16,11 +13,7 @@ export const isUnion = ({ node }) => node.kind === "union";
 export const isLeaf = (spot) => !isList(spot) && !isMap(spot) && !isUnion(spot);
 const isText = ({ node }) => node.kind === "text" || node.kind === "long_text";
 
-/**
- * The spot for `wire` and all that is in it.
- * @param {{ fill?: boolean, layout?: Map<string, number | null> }} plan  `fill`: with what needs no decision
- * @returns {Spot}
- */
+/** The spot for `wire` and all that is in it. @param {{ fill?: boolean, layout?: Map<string, number | null> }} plan */
 export function plant(node, wire, plan, path = []) {
   const spot = { node, from: wire, now: wire };
   const fills = plan.fill && node.required && (!isLeaf(spot) || node.kind === "constant");
@@ -114,7 +107,7 @@ export function findFaults(root) {
   return faulty.length > 0;
 }
 
-/** Every spot that stands in the value now. @returns {Generator<Spot>} */
+/** Every spot that stands in the value now. */
 export function* spotsOf(spot) {
   yield spot;
   if (spot.now != null && !isLeaf(spot)) for (const part of [spot.now].flat()) yield* spotsOf(part);

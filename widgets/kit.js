@@ -57,6 +57,12 @@ export function fillRows(parent, rows, make, fill) {
   rows.forEach((row, index) => fill(parent.children[index], row, index));
 }
 
+/** `make`, which for the same object gives what it gave before. */
+export function remembered(make) {
+  const made = new WeakMap();
+  return (key) => made.get(key) ?? made.set(key, make(key)).get(key);
+}
+
 /** Let `parent` hold exactly `els`, in order. Only what is out of place is moved: a moved element loses the focus. */
 export function arrange(parent, els) {
   let before = parent.firstElementChild;

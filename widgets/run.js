@@ -11,6 +11,7 @@ import { withInstead } from "./instead.js";
 import { explain, h } from "./kit.js";
 import { drawMessage, drawNote } from "./message.js";
 import { plain } from "./plain.js";
+import { reply } from "./reply.js";
 import { stepReview } from "./step_review.js";
 import { RunStore } from "./store.js";
 import { text } from "./text.js";
@@ -22,6 +23,7 @@ const RUN_CARDS = new Map([
   ["choice", choice],
   ["form", withInstead(form)],
   ["plain", plain],
+  ["reply", reply],
   ["step_review", stepReview],
   ["text", text],
   ["time_picker", timePicker],

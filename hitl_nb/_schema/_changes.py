@@ -5,6 +5,7 @@ secret is compared, never told.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any, Final
@@ -25,8 +26,8 @@ STARS: Final = "**********"
 Path = tuple[str | int, ...]
 Change = dict[str, Any]
 
-_ALIGNED: Final = 250_000
-"""Lists are aligned up to this product of lengths; beyond, items are compared place by place."""
+_ALIGNED: Final = 1_000_000
+"""Lists are aligned up to so many pairs of equal items (some 0.5 s); beyond, items are compared place by place."""
 
 
 def readable(value: Any, form: FormNode | None = None) -> Any:
@@ -131,7 +132,8 @@ def _shared(first: list[str], second: list[str]) -> int:
 def _middle(before: list[str], after: list[str]) -> list[tuple[int, int, int, int]]:
     """Place by place, or aligned: whichever says less."""
     whole = [(0, len(before), 0, len(after))]
-    if not before or not after or len(before) * len(after) > _ALIGNED:
+    counts = Counter(before)
+    if not before or not after or sum(counts[text] for text in after) > _ALIGNED:
         return whole
     aligned = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     moved = sum(max(last - first, end - start) for word, first, last, start, end in aligned if word != "equal")

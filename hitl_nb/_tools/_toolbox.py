@@ -5,6 +5,7 @@ from typing import Any
 
 from ag_ui.core import Interrupt, Tool
 
+from hitl_nb._schema import Validator
 from hitl_nb._tools._kinds import SessionTool
 from hitl_nb._tools._on_interrupt import InterruptHandler
 from hitl_nb.errors import ToolDefinitionError
@@ -63,6 +64,10 @@ class ToolBox:
     def names(self) -> list[str]:
         """The names the model is told."""
         return [tool.name for tool in self._tools.values() if tool.available and tool.name != "*"]
+
+    def parameters(self) -> dict[str, Validator]:
+        """Give what checks the arguments, by tool name."""
+        return {tool.name: tool.parameters for tool in self._tools.values()}
 
     def advertised(self) -> list[Tool]:
         """Give the tools as they are offered to the model."""

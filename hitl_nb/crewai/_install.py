@@ -10,14 +10,21 @@ from hitl_nb.crewai._hooks import closed_hooks
 from hitl_nb.crewai._patch import Counted
 from hitl_nb.crewai._review import reviews
 from hitl_nb.crewai._run import answering, doors
+from hitl_nb.errors import MissingExtraError
 from hitl_nb.people import people_of
 
 
 @contextmanager
 def _surfaces() -> Iterator[None]:
     with ExitStack() as stack:
-        for surface in (doors, feedback, asking, reviews, closed_hooks):
-            stack.enter_context(surface())
+        try:
+            for surface in (doors, feedback, asking, reviews, closed_hooks):
+                stack.enter_context(surface())
+        except AttributeError as error:
+            raise MissingExtraError(
+                f"This version of CrewAI asks its questions in another way ({error}). Install one that `hitl_nb` "
+                'knows with `pip install "hitl-nb[crewai]"` and restart the kernel.'
+            ) from error
         yield
 
 
@@ -67,7 +74,7 @@ def install(*, people: Any = None) -> Installation:
         The installation. They are counted: CrewAI is as it was when the last one has been taken back.
 
     Raises:
-        MissingExtraError: CrewAI is not installed.
+        MissingExtraError: CrewAI is not installed, or in a version that is not known here.
         UsageError: One of `people` cannot be called.
 
     What CrewAI does by itself without this: facts/crewai.md §4 (an unattended ``human_input=True`` approves).

@@ -50,6 +50,9 @@ class CrewRun:
     loop: asyncio.AbstractEventLoop | None
     """The loop that brings answers; None where none has to stay free (a plain script)."""
 
+    people: Sequence[Person] | None = None
+    """Who is asked: whoever was installed when the run began; None asks as `interrupt` does."""
+
     waiting: set["Future[Any]"] = field(default_factory=set)
     """What the run's worker threads wait for."""
 
@@ -88,10 +91,9 @@ answering: list[Sequence[Person]] = []
 
 async def ask(message: str, payload: Any = None, **options: Any) -> Any:
     """Ask from a coroutine, whichever loop runs it; arguments, result and errors are those of `interrupt`."""
-    run = _current.get()
-    home = run.loop if run is not None else _home()
-    if home is None or home is asyncio.get_running_loop():
-        return await interrupt(message, payload, **_for_whom(options))
+    run = _current.get() or _new_run()
+    if run.loop is None or run.loop is asyncio.get_running_loop():
+        return await interrupt(message, payload, **_for_whom(run, options))
     return await asyncio.to_thread(ask_blocking, message, payload, **options)
 
 
@@ -108,8 +110,8 @@ def ask_blocking(message: str, payload: Any = None, **options: Any) -> Any:
             f"{message!r} was asked in a way that blocks the loop which has to bring the answer. In an async step "
             "write `answer = await hitl_nb.interrupt(...)`, or `await asyncio.to_thread(...)` around the call."
         )
-    run = _current.get() or CrewRun(loop=_home())
-    question = functools.partial(interrupt, message, payload, **_for_whom(options))
+    run = _current.get() or _new_run()
+    question = functools.partial(interrupt, message, payload, **_for_whom(run, options))
     if run.loop is None:
         return asyncio.run(question())
     try:
@@ -123,10 +125,14 @@ def ask_blocking(message: str, payload: Any = None, **options: Any) -> Any:
         raise Cancelled(f"{message!r} was withdrawn: the run that asked it has ended. Nothing was approved.") from None
 
 
-def _for_whom(options: dict[str, Any]) -> dict[str, Any]:
+def _for_whom(run: CrewRun, options: dict[str, Any]) -> dict[str, Any]:
     # A question inside a session's run belongs to the people, and to the screen, of that run.
-    people = answering[-1] if answering and current_asking() is None else None
+    people = run.people if current_asking() is None else None
     return {"kind": "feedback", "people": people, **options}
+
+
+def _new_run() -> CrewRun:
+    return CrewRun(loop=_home(), people=answering[-1] if answering else None)
 
 
 def _home() -> asyncio.AbstractEventLoop | None:
@@ -149,6 +155,7 @@ _DOORS = (
     ("crewai.flow.runtime", "Flow", ("kickoff_async", "resume_async")),
     ("crewai.crew", "Crew", ("kickoff", "kickoff_async", "akickoff")),
     ("crewai.agent.core", "Agent", ("kickoff", "kickoff_async", "akickoff")),
+    ("crewai.lite_agent", "LiteAgent", ("kickoff", "kickoff_async", "akickoff")),
 )
 
 
@@ -183,7 +190,7 @@ def _door(original: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def _running(owner: Any) -> Iterator[None]:
     outer = _current.get()
-    run = outer or CrewRun(loop=_home())
+    run = outer or _new_run()
     token = _current.set(run)
     try:
         yield

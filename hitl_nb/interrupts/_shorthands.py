@@ -68,7 +68,7 @@ async def ask(
         placeholder: What stands in the empty box.
         reason: As for `interrupt`.
         render: As for `interrupt`.
-        options: As for `interrupt` (``timeout``, ``on_timeout``, ``people``, ``kind``).
+        options: As for `interrupt` (``timeout``, ``on_timeout``, ``key``, ``again``, ``people``, ``kind``).
 
     Returns:
         The typed answer.
@@ -113,7 +113,7 @@ async def choose(
         note: The field that says more about it.
         reason: As for `interrupt`.
         render: As for `interrupt`.
-        others: As for `interrupt` (``timeout``, ``on_timeout``, ``people``, ``kind``).
+        others: As for `interrupt` (``timeout``, ``on_timeout``, ``key``, ``again``, ``people``, ``kind``).
 
     Returns:
         The chosen option itself, the identical object; a list of them if `multiple`.
@@ -157,7 +157,7 @@ async def review(
         answer: The type of the value; default: the same as it has.
         reason: As for `interrupt`.
         render: As for `interrupt`.
-        options: As for `interrupt` (``timeout``, ``on_timeout``, ``people``, ``kind``).
+        options: As for `interrupt` (``timeout``, ``on_timeout``, ``key``, ``again``, ``people``, ``kind``).
 
     Returns:
         `value` itself if nothing was changed, else the edited value, of the same type.

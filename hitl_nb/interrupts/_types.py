@@ -1,10 +1,11 @@
 """Types of answers that nobody wrote down: one of these options, or more of the same kind as this value."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 from hitl_nb._calls import AnswerType
-from hitl_nb._schema import JsonSchemaValidator, PydanticValidator
+from hitl_nb._schema import JsonSchemaValidator, PydanticValidator, readable
 from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
 
 
@@ -14,13 +15,18 @@ class OneOf:
     def __init__(self, options: Sequence[Any]) -> None:
         self._options = list(options)
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What there is to choose from: with other options it is another question."""
+        return {"enum": [readable(option) for option in self._options]}
+
     def validate(self, value: Any) -> Any:
-        """Give the option that `value` is, or equals.
+        """Give the option that `value` is, or equals, or is the JSON form of (an answer that was stored).
 
         Raises:
             InvalidValue: It is none of them.
         """
-        for same in (_is, _equals):
+        for same in (_is, _equals, _is_written):
             for option in self._options:
                 if same(option, value):
                     return option
@@ -50,6 +56,11 @@ def _equals(option: Any, value: Any) -> bool:
         return type(option) is type(value) and bool(option == value)
     except (TypeError, ValueError):  # an array compares to an array
         return False
+
+
+def _is_written(option: Any, value: Any) -> bool:
+    written = readable(option)
+    return type(written) is type(value) and json.dumps(written) == json.dumps(value)
 
 
 def type_like(value: Any) -> AnswerType:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from hitl_nb.journal._errors import JournalError
+from hitl_nb.errors import JournalError
 from hitl_nb.journal._tables import CREATE, VERSION
 
 if TYPE_CHECKING:

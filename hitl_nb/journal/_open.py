@@ -10,8 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from hitl_nb.errors import UsageError
-from hitl_nb.journal._errors import JournalError
+from hitl_nb.errors import JournalError, UsageError
 from hitl_nb.journal._journal import Journal
 from hitl_nb.journal._place import default_path
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from hitl_nb.journal._errors import JournalError
+from hitl_nb.errors import JournalError
 
 FOLDER: Final = ".hitl_nb"
 FILE: Final = "journal.sqlite"

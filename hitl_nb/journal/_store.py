@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from hitl_nb.errors import JournalError
 from hitl_nb.journal._chain import START, digest
-from hitl_nb.journal._errors import JournalError
 from hitl_nb.journal._migrations import set_up
 from hitl_nb.journal._place import is_remote
 from hitl_nb.journal._tables import COLUMNS, INSERT

@@ -1,12 +1,11 @@
 """The person at the notebook: sees the run in the cell, answers on its cards."""
 
 import asyncio
-import getpass
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hitl_nb._calls import Call
+from hitl_nb._identity import user_name
 from hitl_nb._kernel import comm_delivery, current_kernel, front_end
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb._waiting import TICK, until_decided
@@ -32,7 +31,7 @@ class NotebookPerson:
     via = "card"
 
     def __init__(self, name: str | None = None, *, handshake: float = 10.0) -> None:
-        self.name = name or _user()
+        self.name = user_name(name)
         self.handshake = handshake
         self._views: list[RunView] = []
 
@@ -96,11 +95,3 @@ def _absent() -> str:
     if current_kernel() is None:
         return "this process is no notebook kernel, so there is no front end"
     return "this notebook is executed without a front end (nbclient, nbconvert, papermill, nbval)"
-
-
-def _user() -> str:
-    # getpass asks the password database when no variable is set; a container's user may be in neither.
-    try:
-        return os.environ.get("JUPYTERHUB_USER") or getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown user"

@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 from hitl_nb import _history
 from hitl_nb._encoding import encode_error
 from hitl_nb._tools import GateTool, ToolBox
-from hitl_nb.journal import Journal, StoredDecision
+from hitl_nb.journal import MASK, Journal, StoredDecision
 from hitl_nb.session._thread import Thread
 
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
@@ -31,11 +31,13 @@ class Memory:
     Args:
         journal: The journal, or None: then nothing is kept.
         thread_id: The conversation.
+        tools: The session's tools: they say which arguments are secret.
     """
 
-    def __init__(self, journal: Journal | None, thread_id: str) -> None:
+    def __init__(self, journal: Journal | None, thread_id: str, tools: ToolBox) -> None:
         self.journal = journal
         self._thread_id = thread_id
+        self._tools = tools
         self._delivered: set[str] = set()
         self.untold = False
         """Whether the restored thread holds an answer that the model was never given."""
@@ -45,7 +47,7 @@ class Memory:
         if self.journal is not None:
             messages = _MESSAGES.dump_json(thread.messages, by_alias=True, exclude_none=True).decode()
             state = json.dumps(to_jsonable_python(thread.state, serialize_unknown=True, inf_nan_mode="strings"))
-            self.journal.save_thread(self._thread_id, messages, state)
+            self.journal.save_thread(self._thread_id, messages, state, parameters=self._tools.parameters())
 
     def delivered(self, messages: Iterable[Message]) -> None:
         """Note that the model has been given the answers in `messages`."""
@@ -56,7 +58,7 @@ class Memory:
             self.journal.delivered(sorted(given - self._delivered), thread=self._thread_id)
             self._delivered |= given
 
-    def restore(self, thread: Thread, tools: ToolBox) -> bool:
+    def restore(self, thread: Thread) -> bool:
         """Put what an earlier kernel left into `thread`; gives whether the agent has to be told or asked something."""
         record = self.journal.load_thread(self._thread_id) if self.journal is not None else None
         if record is None:
@@ -67,10 +69,15 @@ class Memory:
         for stored in record.undelivered:
             if stored.call in made:
                 self.untold = self.untold or stored.outcome not in _ENDED_WITH_THE_RUN
-                content = _content(stored, tools)
+                content = _content(stored, self._tools)
                 thread.results[stored.call] = ToolMessage(
                     id=f"result-{stored.call}", tool_call_id=stored.call, content=content
                 )
+        for call in _history.open_calls(thread.messages):
+            # A question whose secret argument is gone cannot be asked as it was.
+            if MASK in call.function.arguments and call.id not in thread.results:
+                content = encode_error(_SECRET)
+                thread.results[call.id] = ToolMessage(id=f"result-{call.id}", tool_call_id=call.id, content=content)
         thread.pair()
         return self.untold or bool(_history.open_calls(thread.messages))
 

@@ -79,8 +79,8 @@ class Session:
         self.one_at_a_time = one_at_a_time
         self.max_follow_ups = max_follow_ups
         self._thread = Thread(dict(state or {}))
-        self._memory = Memory(open_journal(journal), self.thread_id)
-        self._restored = self._memory.restore(self._thread, self._tools) if thread_id else False
+        self._memory = Memory(open_journal(journal), self.thread_id, self._tools)
+        self._restored = self._memory.restore(self._thread) if thread_id else False
         self._subscribers: list[Callable[[Event], object]] = []
         self._run: Run | None = None
 

@@ -259,5 +259,8 @@ def _as_litellm_error(mismatch: ReplayMismatch) -> Exception:
         def __str__(self) -> str:
             return str(mismatch)
 
+        def __repr__(self) -> str:
+            return repr(mismatch)
+
     Mismatch.__name__ = "ReplayMismatch"
     return Mismatch()

@@ -1,5 +1,6 @@
 """What `install` puts into CrewAI, and that it takes all of it out again."""
 
+import asyncio
 import sys
 from typing import Any
 
@@ -97,6 +98,10 @@ def test_it_stays_out_when_it_cannot_come_in_whole(monkeypatch):
     with pytest.raises(MissingExtraError, match="restart the kernel"):
         install()
     monkeypatch.undo()
+    monkeypatch.delattr(sys.modules["crewai.hooks.dispatch"], "run_hooks")
+    with pytest.raises(MissingExtraError, match="another way"):
+        install()
+    monkeypatch.undo()
     assert everything() == before
     uninstall()
 
@@ -121,6 +126,24 @@ async def test_the_innermost_people_are_asked_and_none_means_those_around():
         with install(people=ScriptedPerson(["inner"])):
             assert await Asking().kickoff_async() == "inner"
         assert await Asking().kickoff_async() == "outer again"
+
+
+async def test_a_run_asks_the_people_that_were_there_when_it_began():
+    began, may_ask = asyncio.Event(), asyncio.Event()
+
+    class Slow(Flow):
+        @start()
+        async def greet(self):
+            began.set()
+            await may_ask.wait()
+            return await asyncio.to_thread(self.ask, "Who?")
+
+    with install(people=ScriptedPerson(["first"])):
+        running = asyncio.create_task(Slow().kickoff_async())
+        await began.wait()
+        with install(people=ScriptedPerson(["second"])):
+            may_ask.set()
+            assert await running == "first"
 
 
 async def test_a_script_in_the_environment_goes_on_from_question_to_question(monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ import json
 import threading
 
 import pytest
+from crewai import Agent
 from crewai.flow.flow import Flow, start
 from crewai.hooks import (
     HookAborted,
@@ -149,6 +150,18 @@ async def test_nobody_there_ends_the_crew_also_where_crewai_calls_in_parallel():
     mailer, _, crew = mailing(MAIL, {"to": "bob@example.org", "body": "Hi"})
     with approve_tools(), pytest.raises(NoHumanError):
         await crew.akickoff()
+    assert mailer.sent == []
+
+
+async def test_an_agent_on_its_own_is_held_as_well():
+    mailer = Mailer()
+    llm = scripted([wants("send_mail", **MAIL)], "Done.")
+    agent = Agent(role="Writer", goal="Write", backstory="A writer.", llm=llm, tools=[mailer.tool])
+    with approve_tools(people=declines):
+        await agent.kickoff_async("Write to Ada.")
+    llm.requests.clear()
+    with approve_tools(), pytest.raises(NoHumanError):
+        await agent.kickoff_async("Write to Ada.")
     assert mailer.sent == []
 
 

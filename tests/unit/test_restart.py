@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 
 import pytest
+from pydantic import BaseModel, SecretStr
 
 from hitl_nb import Journal, Session, gate, human_in_the_loop
 from hitl_nb._history import check
@@ -193,6 +194,26 @@ async def test_a_stopped_run_is_not_asked_again(path):
     check(session.messages)
     await session.resume()
     assert agent.inputs == []
+
+
+class Login(BaseModel):
+    """Log in."""
+
+    user: str
+    password: SecretStr
+
+
+async def test_a_secret_argument_is_never_on_disk_and_its_question_is_not_asked_with_stars(path):
+    login = human_in_the_loop(Login, name="login")
+    await leave_open(path, calls("login", user="ada", password="hunter2"), tools=[login])
+    stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert b"ada" in stored
+    assert b"hunter2" not in stored
+    person = ScriptedPerson([])
+    agent, session = restarted(path, says("ok"), tools=[login], people=[person])
+    await session.run("more")
+    assert "secret" in agent.results(0)["call_1"]
+    assert person.asked == []
 
 
 KILLS = 200

@@ -138,6 +138,14 @@ async def test_a_script_may_answer_with_an_equal_value_and_gets_the_option():
     assert await choose("Which?", [1, True, 1.0], people=ScriptedPerson([True])) is True
 
 
+async def test_a_stored_choice_is_found_again_and_other_options_ask_again():
+    rows = [Row(name="a"), Row(name="b")]
+    options = {"key": "which", "people": ScriptedPerson([rows[1], rows[0]])}
+    assert await choose("Which?", rows, **options) is rows[1]
+    assert await choose("Which?", rows, **options) is rows[1]
+    assert await choose("Which?", rows[:1], **options) is rows[0]
+
+
 @pytest.mark.parametrize(("answer", "multiple"), [("c", False), (["a", "c"], True), ("a", True)])
 async def test_an_answer_that_is_no_option_is_refused(answer, multiple):
     with pytest.raises(InvalidValue):

@@ -78,6 +78,12 @@ def test_two_thousand_rows_are_compared_at_once():
     assert {change["path"] for change in changes(rows, edited, list[dict[str, int]])} == {"[999].n", "[1000]"}
 
 
+def test_two_thousand_rows_with_changes_far_apart_are_aligned():
+    rows = [{"n": place} for place in range(2000)]
+    edited = [*rows[1:999], {"n": -1}, *rows[1000:1900], {"n": -2}, *rows[1900:]]
+    assert [change["path"] for change in changes(rows, edited, list[dict[str, int]])] == ["[0]", "[998].n", "[1899]"]
+
+
 class Payment(BaseModel):
     to: str = Field(alias="recipient")
     price: Decimal

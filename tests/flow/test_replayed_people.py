@@ -1,0 +1,347 @@
+"""What people decided, in sessions and at checkpoints: the same decision again, or an error; never another one."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+
+import pandas
+import pytest
+from pydantic import BaseModel, Field, SecretStr
+
+from hitl_nb import Journal, Session, approve, ask, choose, human_in_the_loop, interrupt, review
+from hitl_nb.errors import Declined, Expired, ReplayMismatch, ScriptError
+from hitl_nb.journal import open_journal
+from hitl_nb.people import AllOf, Escalate, Policy, ScriptedPerson, allow
+from hitl_nb.testing import ScriptedModel, calls, record, replay
+from tests.agents import ScriptedAgent
+from tests.flow.dialogue import STEPS, keep_first, plan, the_model, told
+
+pytestmark = pytest.mark.timeout(120)
+
+
+class Budget(BaseModel):
+    euros: int
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "case.json"
+
+
+async def recorded(path, dialogue, *answers):
+    """Record `dialogue`, a function of the people; gives what it returns."""
+    with record(path):
+        return await dialogue(ScriptedPerson(answers, name="ada"))
+
+
+async def replayed(path, dialogue):
+    with replay(path):
+        return await dialogue(None)
+
+
+async def outcome_of(awaitable):
+    try:
+        return await awaitable
+    except (Declined, Expired) as error:
+        return error.call
+
+
+async def test_checkpoints_outside_of_sessions_are_replayed_with_typed_answers(path):
+    async def dialogue(people):
+        return [
+            await interrupt("How much?", answer=Budget, people=people),
+            await approve("Go?", {"rows": 3}, people=people),
+            await ask("Your name?", people=people),
+            await review({"a": 1, "b": [2]}, people=people),
+        ]
+
+    answers = await recorded(path, dialogue, {"euros": 3}, True, "Ada", {"a": 1, "b": [2, 3]})
+    assert await replayed(path, dialogue) == answers == [Budget(euros=3), True, "Ada", {"a": 1, "b": [2, 3]}]
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        lambda call: call.decline("no money"),
+        lambda call: call.answer_instead("use the other table"),
+        lambda call: call.respond({"euros": 2}, edits=[{"path": "euros", "from": 3, "to": 2}], reason="cheaper"),
+        lambda call: call.cancel("moot"),
+    ],
+    ids=["declined", "answered instead", "edited", "cancelled"],
+)
+async def test_the_model_is_told_the_same_of_every_kind_of_decision(path, decide):
+    @human_in_the_loop
+    def spend(euros: int) -> Budget:
+        """Spend."""
+
+    async def dialogue(people):
+        session = plan(people, tools=[spend])
+        reply = await session.run("Go")
+        call = reply.decisions[0]
+        return told(session), (call.outcome, call.answer, call.edits, call.reason, call.answered_by)
+
+    with ScriptedModel([calls("spend", euros=3), lambda request: request.messages[-1]["content"]]):
+        before = await recorded(path, dialogue, decide)
+    assert await replayed(path, dialogue) == before
+
+
+async def test_what_was_confirmed_as_proposed_is_given_back_as_the_very_object(path):
+    frame = pandas.DataFrame({"id": [1, 2]})
+
+    async def dialogue(people):
+        return await interrupt("Delete these?", frame, people=people)
+
+    assert await recorded(path, dialogue, frame) is frame
+    assert await replayed(path, dialogue) is frame
+    frame.loc[0, "id"] = 7
+    with pytest.raises(ReplayMismatch, match="sha256"):
+        await replayed(path, dialogue)
+
+
+async def test_an_answer_that_json_cannot_hold_is_an_error_and_no_other_answer(path):
+    async def dialogue(people):
+        return await interrupt("Which table?", people=people)
+
+    await recorded(path, dialogue, pandas.DataFrame({"id": [1]}))
+    with pytest.raises(ReplayMismatch, match=r"the answer was a `pandas\S*DataFrame`, which the file cannot hold"):
+        await replayed(path, dialogue)
+
+
+async def test_chosen_objects_are_found_among_the_options(path):
+    @dataclass(frozen=True)
+    class City:
+        name: str
+
+    cities = [City("Rome"), City("Oslo"), City("Bern")]
+
+    async def dialogue(people):
+        return [
+            await choose("Where?", cities, people=people),
+            await choose("And?", cities, multiple=True, people=people),
+        ]
+
+    await recorded(path, dialogue, cities[1], [cities[2], cities[0]])
+    one, several = await replayed(path, dialogue)
+    assert one is cities[1]
+    assert several == [cities[2], cities[0]]
+
+
+async def test_equal_questions_asked_at_once_keep_their_own_answers_in_whatever_order_they_were_decided(path):
+    async def dialogue(people):
+        asked = [asyncio.create_task(interrupt("Go?", people=people)) for _ in range(3)]
+        return await asyncio.gather(*asked)
+
+    async def in_order(call):
+        numbers.append(call)
+        number = len(numbers)
+        await asyncio.sleep(0.05 * (3 - number))
+        call.respond(number)
+
+    numbers = []
+    with record(path):
+        assert await dialogue(in_order) == [1, 2, 3]
+    assert [answer["answer"] for answer in json.loads(path.read_text())["answers"]] == [3, 2, 1]
+    assert await replayed(path, dialogue) == [1, 2, 3]
+
+
+async def test_time_that_was_up_is_up_at_once_in_the_replay(path):
+    async def never(call):
+        await asyncio.Event().wait()
+
+    async def dialogue(people):
+        people = people and never
+        call = await outcome_of(interrupt("Now?", timeout=0.01 if people else 3600, people=people))
+        value = await interrupt("And now?", timeout=0.01 if people else 3600, on_timeout="late", people=people)
+        return call.outcome, value
+
+    assert await recorded(path, dialogue) == await replayed(path, dialogue) == ("expired", "late")
+
+
+async def test_several_people_a_rule_and_an_escalation_are_one_recorded_answer_each(path):
+    async def ada(call):
+        call.respond(call.args, by="ada")
+
+    async def bob(call):
+        call.respond(call.args, by="bob")
+
+    async def asleep(call):
+        await asyncio.Event().wait()
+
+    async def dialogue(people):
+        four_eyes = people and AllOf(ada, bob)
+        late = people and Escalate(asleep, after=0.01, to=bob)
+        rule = people and [Policy(allow("small")), ada]
+        return [
+            await interrupt("Both?", {"a": 1}, people=four_eyes),
+            await interrupt("Late?", {"b": 1}, people=late),
+            await interrupt("Rule?", {"c": 1}, reason="small", people=rule),
+        ]
+
+    assert await recorded(path, dialogue) == await replayed(path, dialogue)
+    assert [answer["by"] for answer in json.loads(path.read_text())["answers"]] == [
+        "ada and bob",
+        "bob",
+        "policy: allow small",
+    ]
+
+
+async def test_a_handler_of_an_interrupt_is_code_and_answers_in_the_replay_as_well(path):
+    from ag_ui.core import Interrupt, RunFinishedEvent, RunFinishedInterruptOutcome
+
+    from hitl_nb import on_interrupt
+
+    handled = []
+
+    async def handler(call):
+        handled.append(call.name)
+        call.respond({"approved": True})
+
+    def stops(agent_input):
+        outcome = RunFinishedInterruptOutcome(interrupts=[Interrupt(id="int-1", reason="check")])
+        yield RunFinishedEvent(thread_id=agent_input.thread_id, run_id=agent_input.run_id, outcome=outcome)
+
+    async def dialogue(people):
+        agent = ScriptedAgent([stops, "Done."])
+        await Session(agent, tools=[on_interrupt("check", handler=handler)], people=people).run("Go")
+
+    with record(path):
+        await dialogue(ScriptedPerson([]))
+    await replayed(path, dialogue)
+    assert handled == ["check", "check"]
+    assert json.loads(path.read_text())["answers"] == []
+
+
+# -- anything else is an error --------------------------------------------------------------------------------
+
+
+async def test_a_changed_question_is_an_error_that_shows_the_change(path):
+    async def dialogue(people, rows=3):
+        return await approve("Delete?", {"rows": rows}, people=people)
+
+    await recorded(path, dialogue, True)
+    with pytest.raises(ReplayMismatch) as caught, replay(path):
+        await dialogue(None, rows=3000)
+    assert "-  rows: 3\n+  rows: 3000" in caught.value.diff
+    with pytest.raises(ReplayMismatch, match=r"no answer left to a question of `ask`"), replay(path):
+        await ask("Delete?", {"rows": 3})
+
+
+async def test_a_question_more_and_a_question_less_are_errors(path):
+    async def dialogue(people, times=1):
+        return [await approve("Go?", people=people) for _ in range(times)]
+
+    await recorded(path, dialogue, True)
+    with pytest.raises(ReplayMismatch, match="no answer left"), replay(path):
+        await dialogue(None, times=2)
+    with pytest.raises(ScriptError, match=r"the answer to `approve` \(question_1\)"), replay(path):
+        await dialogue(None, times=0)
+
+
+async def test_a_narrower_type_of_the_answer_is_an_error(path):
+    class Small(BaseModel):
+        euros: int = Field(le=2)
+
+    async def dialogue(people, answer=Budget):
+        return await interrupt("How much?", answer=answer, people=people)
+
+    await recorded(path, dialogue, {"euros": 3})
+    with pytest.raises(ReplayMismatch, match="cannot be answered as in"), replay(path):
+        await dialogue(None, answer=Small)
+
+
+async def test_an_answer_that_was_given_after_one_that_is_not_asked_any_more_is_an_error_in_the_end(path, monkeypatch):
+    monkeypatch.setattr("hitl_nb.testing._replay._PATIENCE", 0.1)
+
+    async def dialogue(people, questions=("A?", "B?")):
+        return [await approve(question, people=people) for question in questions]
+
+    await recorded(path, dialogue, True, True)
+    with pytest.raises(ReplayMismatch, match=r"answered after `approve` \(question_1\)"), replay(path):
+        await dialogue(None, questions=["B?"])
+
+
+# -- the journal and the secrets ------------------------------------------------------------------------------
+
+
+async def test_a_replay_writes_nothing_into_the_journal_and_finds_nothing_there(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("HITL_NB_JOURNAL", str(tmp_path / "journal.sqlite"))
+
+    async def dialogue(people):
+        return await approve("Delete?", {"rows": 3}, key="delete", people=people)
+
+    assert await recorded(path, dialogue, True) is True
+    before = len(list(open_journal()))
+    assert await replayed(path, dialogue) is True
+    assert await replayed(path, dialogue) is True
+    assert len(list(open_journal())) == before
+
+
+async def test_a_decision_that_the_journal_remembered_while_recording_is_in_the_case(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("HITL_NB_JOURNAL", str(tmp_path / "journal.sqlite"))
+
+    async def dialogue(people):
+        return await approve("Delete?", {"rows": 3}, key="delete", people=people)
+
+    await dialogue(ScriptedPerson([True]))
+    assert await recorded(path, dialogue) is True
+    monkeypatch.setenv("HITL_NB_JOURNAL", "off")
+    assert await replayed(path, dialogue) is True
+
+
+class Login(BaseModel):
+    user: str
+    token: str = Field(json_schema_extra={"format": "password"})
+
+
+async def test_secrets_are_stars_in_the_file_wherever_they_turn_up_and_the_case_replays(path, monkeypatch):
+    monkeypatch.setenv("ACME_API_KEY", "key-of-the-environment")
+
+    @human_in_the_loop
+    def log_in(hint: str, password: SecretStr) -> Login:
+        """Log in."""
+
+    async def dialogue(people):
+        session = plan(people, tools=[log_in])
+        await session.run("Log in, the key is key-of-the-environment")
+        return session
+
+    def quotes(request):
+        return f"You said {request.messages[-1]['content']}"
+
+    with ScriptedModel([calls("log_in", hint="old: hunter2hunter2", password="hunter2hunter2"), quotes]):
+        before = await recorded(path, dialogue, {"user": "ada", "token": "s3cret-t0ken"})
+    text = path.read_text()
+    for secret in ("hunter2", "s3cret-t0ken", "key-of-the-environment"):
+        assert secret not in text
+    assert "s3cret-t0ken" in told(before)[-1]["content"]
+    again = await replayed(path, dialogue)
+    assert told(again)[-1]["content"] == 'You said {"user":"ada","token":"**********"}'
+    assert len(told(again)) == len(told(before))
+
+
+async def test_explicit_people_of_a_session_and_of_a_checkpoint_are_not_asked(path):
+    async def dialogue(people):
+        return [await approve("Go?", people=people), (await plan(people).run("Go")).decisions[0].answer]
+
+    with the_model():
+        before = await recorded(path, dialogue, True, keep_first)
+
+    async def somebody_else(call):
+        raise AssertionError("asked")
+
+    with replay(path):
+        assert await dialogue([somebody_else, somebody_else]) == before
+    assert STEPS[0]["description"] == before[1][0].description
+
+
+async def test_an_explicit_journal_records_a_replayed_decision_as_such(path, tmp_path):
+    journal = Journal(tmp_path / "journal.sqlite")
+
+    async def dialogue(people, journal="memory"):
+        return await plan(people, journal=journal).run("Go")
+
+    with the_model():
+        await recorded(path, dialogue, keep_first)
+    with replay(path):
+        await dialogue(None, journal)
+    assert [event["via"] for event in journal if event["event"] == "answered"] == ["replay"]
