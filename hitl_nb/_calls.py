@@ -104,6 +104,9 @@ class Recorder(Protocol):
     def asked(self, call: "Call", *, arguments: str, parameters: Any = None) -> None:
         """Record the question, before it is shown."""
 
+    def shown(self, call: "Call") -> None:
+        """Record that a person can see the question now."""
+
     def answered(self, call: "Call") -> bool:
         """Record the decision, before anybody acts on it; False if another process has decided the call."""
         ...
@@ -324,6 +327,14 @@ class Call(HasTraits):
         name = getattr(person, "name", None)
         self._default_via = getattr(person, "via", "callback")
         self._default_by = name if isinstance(name, str) else None
+
+    def _is_shown(self) -> None:
+        """Note that a browser draws the question; that this cannot be written down keeps nobody from answering."""
+        if self._recorder is not None:
+            try:
+                self._recorder.shown(self)
+            except Exception:
+                _log.exception("That `%s` (%s) was shown could not be recorded", self.name, self.id)
 
     def _preview(self, args: Any) -> None:
         self._set(args=args)

@@ -39,7 +39,14 @@ class CardList(anywidget.AnyWidget):
         self._timer: asyncio.TimerHandle | None = None
         self._seq = 0
         self._live = True
+        self.have = 0
+        """The newest update that a browser says it has drawn."""
         self.on_msg(self._receive)
+
+    @property
+    def seq(self) -> int:
+        """The number of the newest update."""
+        return self._seq
 
     def put(self, item: Item, *, soon: bool = True) -> None:
         """Show an item, replacing the one with its key; `soon` waits for more changes, else it goes at once."""
@@ -81,8 +88,10 @@ class CardList(anywidget.AnyWidget):
     def _handle(self, content: Any) -> None:
         op = content.get("op") if isinstance(content, dict) else None
         if op == "hello":
+            have = content.get("have")
+            self.have = max(self.have, have if isinstance(have, int) else 0)
             self._on_drawn()
-            self._resync(content.get("have"))
+            self._resync(have)
         elif op in ("respond", "decline"):
             self._on_answer(content)
 

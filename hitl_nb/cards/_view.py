@@ -46,6 +46,7 @@ class RunView:
         self._observed: dict[str, Call] = {}
         self._stack = ExitStack()
         self._display_id = ""
+        self._unseen: dict[str, tuple[CardList, int]] = {}
         self._fetching: set[asyncio.Task[None]] = set()
 
     def open(self) -> None:
@@ -95,6 +96,8 @@ class RunView:
         self._changed(CallEntry(key=call.id, call=call))
         if change["name"] == "status":
             self._home_of(call).flush()
+        if change["name"] == "status" and call.status == "executing":
+            self._unseen[call.id] = (self._home_of(call), self._home_of(call).seq)
         if change["name"] == "status" and call.status == "complete":
             self._save_decided()
 
@@ -165,6 +168,10 @@ class RunView:
 
     def _on_drawn(self) -> None:
         self.drawn.set()
+        for call_id, (cards, seq) in list(self._unseen.items()):
+            if cards.have >= seq:
+                del self._unseen[call_id]
+                self._observed[call_id]._is_shown()
         if len(self._lists) > 1:
             # Which widgets are mounted is said once, in a message that can get lost: said again at each poll.
             self._box.send_state("children")

@@ -32,7 +32,8 @@ class Clerk:
 
     def question(self, call: Call) -> dict[str, Any]:
         """Give what is asked: ``{"tool": ..., "question": ..., "args": ...}``."""
-        row = self._rows.asked(call, "{}", None)
+        # What the journal remembers is never opened; its arguments are what would have been shown.
+        row = self._rows.asked(call, "{}" if call.asked_at else json_text(call.args), None)
         return {"tool": row["tool"], "question": row["message"], "args": json.loads(row["args"])}
 
     def answer(self, call: Call, decision: Decision) -> Answer:

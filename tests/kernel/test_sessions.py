@@ -1,5 +1,6 @@
 """A whole session in a real kernel: the cell awaits, a message of the browser answers, the cell goes on."""
 
+import ast
 import json
 
 import pytest
@@ -158,3 +159,19 @@ def test_a_program_without_a_front_end_gets_no_human_error_and_nothing_was_answe
     assert "generate_task_steps" in reply["evalue"]
     assert "ScriptedPerson" in reply["evalue"]
     assert ready.run("print(len(agent.inputs), session.messages[-1].role)") == "1 tool"
+
+
+def test_the_journal_has_asked_shown_answered_and_delivered_in_this_order(ready):
+    ready.run("from hitl_nb import Journal; journal = Journal('memory')")
+    ready.run("session = Session(ScriptedAgent([calls('generate_task_steps', steps=STEPS), says('ok')]),"
+              " tools=[generate_task_steps], journal=journal)")  # fmt: skip
+    cell = ready.execute("await session.run('Go'); None")
+    widget = ask(ready, cell)
+    seq = max(message["seq"] for message in widget.received)
+    widget.send({"op": "hello", "have": seq})
+    call_id = card(widget, "executing")["id"]
+    widget.send({"op": "respond", "call_id": call_id, "value": {"checked": [True, True, False]}})
+    ready.output(cell)
+    rows = ready.run("print([row[0] for row in journal._store.rows('SELECT event FROM events ORDER BY id', ())])")
+    order = ["asked", "shown", "answered", "delivered"]
+    assert [event for event in ast.literal_eval(rows) if event in order] == order
