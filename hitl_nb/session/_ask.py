@@ -197,10 +197,18 @@ class Asker:
         if before:
             await asyncio.gather(*(asyncio.shield(one) for one in before))
         try:
-            call.delivered = encode(await tool.run(call.answer))
+            call.delivered = _returned(await tool.run(call.answer), call)
         except Exception as error:
             self._on_error("tool_handler_failed", str(error))
             call.delivered = f"Error: {error}"
+
+
+def _returned(value: Any, call: Call) -> str:
+    """Give what the model gets from a gate: what the function returned, and what the person had changed before."""
+    decision = call._decision
+    if decision is None or not decision.edits:
+        return encode(value)
+    return encode({"status": "edited", "approved": True, "edits": list(decision.edits), "returned": value})
 
 
 async def _nothing(_before: Any) -> None:

@@ -8,13 +8,13 @@ import pandas
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
-from hitl_nb import Journal, Session, approve, ask, choose, human_in_the_loop, interrupt, review
+from hitl_nb import Journal, Session, approve, ask, choose, human_in_the_loop, interrupt, on_interrupt, review
 from hitl_nb.errors import Declined, Expired, ReplayMismatch, ScriptError
 from hitl_nb.journal import open_journal
 from hitl_nb.people import AllOf, Escalate, Policy, ScriptedPerson, allow
 from hitl_nb.testing import ScriptedModel, calls, record, replay
-from tests.agents import ScriptedAgent
 from tests.flow.dialogue import STEPS, keep_first, plan, the_model, told
+from tests.unit.test_agent_checkpoints import Interrupting, resumed, stop
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -185,30 +185,24 @@ async def test_several_people_a_rule_and_an_escalation_are_one_recorded_answer_e
     ]
 
 
-async def test_a_handler_of_an_interrupt_is_code_and_answers_in_the_replay_as_well(path):
-    from ag_ui.core import Interrupt, RunFinishedEvent, RunFinishedInterruptOutcome
-
-    from hitl_nb import on_interrupt
-
+async def test_a_checkpoint_of_the_agent_is_replayed_and_its_handler_is_code_that_answers_again(path):
     handled = []
 
     async def handler(call):
-        handled.append(call.name)
-        call.respond({"approved": True})
-
-    def stops(agent_input):
-        outcome = RunFinishedInterruptOutcome(interrupts=[Interrupt(id="int-1", reason="check")])
-        yield RunFinishedEvent(thread_id=agent_input.thread_id, run_id=agent_input.run_id, outcome=outcome)
+        if call.id == "mine":
+            handled.append(call.id)
+            call.respond({"approved": True})
 
     async def dialogue(people):
-        agent = ScriptedAgent([stops, "Done."])
-        await Session(agent, tools=[on_interrupt("check", handler=handler)], people=people).run("Go")
+        agent = Interrupting(stop("mine", "theirs"), then=["Done."])
+        await Session(agent, tools=[on_interrupt(handler=handler)], people=people).run("Go")
+        return resumed(agent)
 
-    with record(path):
-        await dialogue(ScriptedPerson([]))
-    await replayed(path, dialogue)
-    assert handled == ["check", "check"]
-    assert json.loads(path.read_text())["answers"] == []
+    before = await recorded(path, dialogue, {"approved": True, "limit": 3})
+    assert await replayed(path, dialogue) == before
+    assert [entry[0] for entry in before] == ["mine", "theirs"]
+    assert handled == ["mine", "mine"]
+    assert [answer["question"] for answer in json.loads(path.read_text())["answers"]] == ["theirs?"]
 
 
 # -- anything else is an error --------------------------------------------------------------------------------

@@ -183,3 +183,14 @@ async def test_an_expired_approval_in_code_raises(delete, effects):
 def test_what_is_no_function_is_refused():
     with pytest.raises(ToolDefinitionError, match="@gate"):
         gate(42)
+
+
+async def test_the_model_is_told_what_the_person_had_changed(delete, effects):
+    edits = [{"path": "rows[0].id", "from": 1, "to": 7}]
+
+    def edit(call):
+        return call.respond({"rows": [{"id": 7}, {"id": 2}]}, edits=edits)
+
+    told = json.loads(await run(delete, ScriptedPerson([edit])))
+    assert told == {"status": "edited", "approved": True, "edits": edits, "returned": "deleted 2"}
+    assert effects == [([7, 2], "old")]
