@@ -31,6 +31,15 @@ def income_by_median(call):
     call.respond(rows, edits=[{"path": "[2].fill", "from": "0", "to": "median"}])
 
 
+def only_500(call):
+    less = call.args.model_copy(update={"euros": 500})
+    call.respond(less, edits=[{"path": "euros", "from": call.args.euros, "to": 500}])
+
+
+def all_but_the_customers(call):
+    return call.decline("still in use") if "customers" in call.message else True
+
+
 answers = {
     "generate_task_steps": [all_but_the_anthem],
     # 02_cards
@@ -44,4 +53,12 @@ answers = {
     "ask": ["dt2"],
     "schedule_meeting": [datetime(2026, 3, 2, 14, 30)],
     "review": [income_by_median],
+    # 03_checkpoints
+    "contract": ["roll back"],
+    "budget": [{"euros": 400, "until": "2026-12-31"}],
+    "drop": [all_but_the_customers],
+    "send": [True],
+    "folder": ["reports/weekly"],
+    "pay": [only_500],
+    "features": [True],
 }

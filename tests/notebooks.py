@@ -28,6 +28,7 @@ def environment() -> dict[str, str]:
     """The environment of the kernels: ours, with a script in place of the human and without a key."""
     # `tests.conftest` has set the offline switches.
     mine = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    mine["HITL_NB_JOURNAL"] = "memory"  # what an earlier run decided must not answer this one
     mine["HITL_NB_PEOPLE"] = "script:answers.py"  # a kernel's working directory is the notebook's folder
     mine["PYTHONPATH"] = os.pathsep.join([str(REPO), *filter(None, [os.environ.get("PYTHONPATH")])])
     mine["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"

@@ -33,7 +33,7 @@ export const form = {
   answer: ({ root }) => ({ edits: editsOf(root) }),
   confirm: (label, { root }, { mode }) => (mode === "review" && editsOf(root).length ? `${label} changes` : label),
   check: ({ root }) =>
-    findFaults(root) ? { error: "Something cannot be sent as it is.", draft: { root } } : undefined,
+    findFaults(root) ? { error: "Please look at the marked fields.", draft: { root } } : undefined,
   quiet: [({ root }, props) => props.mode === "review" && editsOf(root).length > 0 && ["Reset", form.seed(props)]],
   draw(body, change, { el }) {
     const context = drawContext();

@@ -102,7 +102,8 @@ function drawState(view, spot, by, main) {
   el.append(flag, set, none, out);
   const nullable = node.nullable && node.kind !== "json";
   const update = () => {
-    writeOrHide(flag, spot.now === undefined ? "not set" : spot.now === null && nullable ? "null" : "");
+    const missing = view.marks && node.required ? "" : "not set";
+    writeOrHide(flag, spot.now === undefined ? missing : spot.now === null && nullable ? "null" : "");
     set.hidden = spot.now != null || FIELD_TYPED.has(node.kind);
     none.hidden = !nullable || spot.now === null;
     out.hidden = !mayLeave(spot) || spot.now === undefined;

@@ -18,7 +18,8 @@ export function helpOf(node) {
   const { kind, description, item, note, unique, default: given } = node;
   const limits = Object.entries(HELP_LIMITS).map(([name, words]) => name in node && `${words} ${textOf(node[name])}`);
   if (unique) limits.push("No item twice");
-  if (given != null && kind !== "secret") limits.push(`Default ${typeof given === "string" ? given : boxText(given)}`);
+  const shown = typeof given === "string" ? given : boxText(given ?? "");
+  if (!["", '""', "[]", "{}"].includes(shown) && kind !== "secret") limits.push(`Default ${shown}`);
   const inner = item && (kind === "list" || kind === "dict") && helpOf({ ...item, default: null });
   return [description, limits.filter(Boolean).join(" · "), note, inner].filter(Boolean).join("\n");
 }

@@ -54,7 +54,7 @@ export function drawTable(view, spot, by) {
       el.hidden = !visible.has(row);
     }
     const of = visible.size < total ? `${visible.size} of ` : "";
-    write(count, `${of}${total} rows${chosen ? `, ${chosen} selected` : ""}`);
+    write(count, `${of}${total} ${total === 1 ? "row" : "rows"}${chosen ? `, ${chosen} selected` : ""}`);
     all.checked = chosen > 0 && chosen === visible.size;
     all.indeterminate = chosen > 0 && !all.checked;
     set.hidden = remove.hidden = chosen === 0;
@@ -91,7 +91,7 @@ function drawRow(view, row, columns, lead, tools) {
 
 /** One control a column: what is entered there goes to every picked row. */
 function setRow(view, columns, picked) {
-  const name = h("span", { id: uid(), text: "Set selected" });
+  const name = h("span", { id: uid(), text: "Set" });
   const cells = columns.map(({ key, node, id }) => {
     const spot = { ...plant(node, undefined, {}), key };
     if (isUnion(spot) || node.kind === "constant") return tableCell();

@@ -58,13 +58,13 @@ export function typedFault(wire) {
   if (!["number", "decimal", "json"].includes(wire?.$)) return "";
   const text = wire.text.trim();
   if (!text) return "Nothing is entered here.";
-  if (wire.$ !== "json") return WIRE_NUMBER.test(text) ? "" : "This is no number.";
+  if (wire.$ !== "json") return WIRE_NUMBER.test(text) ? "" : "This is not a number.";
   try {
     // Python's JSON has three words more than JavaScript's.
     JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (part) => (part[0] === '"' ? part : "0")));
     return "";
   } catch (error) {
-    return `This is no JSON: ${error.message}`;
+    return `This is not JSON: ${error.message}`;
   }
 }
 

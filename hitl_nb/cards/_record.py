@@ -62,7 +62,10 @@ def record_of(call: Call, card: Card) -> Record:
     headline = card.headline() if call.approved else _HEADLINES[call.outcome]
     if call.reason:
         headline = f"{headline}: {call.reason}"
-    rows = card.rows() if call.outcome != "invalid" else ()
+    rows = list(card.rows()) if call.outcome != "invalid" else []
+    if call.kind != "tool" and call.message:
+        # The code's own question, which is nowhere else; a tool's is its name and arguments.
+        rows.insert(0, Row(text=call.message))
     return Record(
         outcome=call.outcome,
         headline=visible(headline),

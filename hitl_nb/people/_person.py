@@ -95,8 +95,25 @@ def nobody_answered(call: Call, why: str) -> str:
     """Give the message of `NoHumanError`: the question, why nobody answers, and the three ways out."""
     return (
         f"`{call.name}` ({call.id}) needs a person, and {why}. Nothing was answered or executed.\n"
+        f"{_asked(call)}"
         "Three ways to answer it:\n"
         "  a script:     Session(..., people=[ScriptedPerson([...])]), or HITL_NB_PEOPLE=script:answers.py\n"
         "  a policy:     Session(..., people=[policy]) with `async def policy(call): call.respond(...)`\n"
         "  a front end:  open the notebook in JupyterLab and run the cell there"
     )
+
+
+_LONGEST = 200
+
+
+def _asked(call: Call) -> str:
+    """The question in lines to read, without secrets: whoever finds the log has to decide something."""
+    from hitl_nb.cards import Plain
+
+    rows = [f"    {row.label or 'value'}: {_brief(row.text)}\n" for row in Plain(call).rows()]
+    return "".join([f"  {_brief(call.message)}\n" if call.message else "", *rows])
+
+
+def _brief(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … ({len(line) - _LONGEST} more characters)"

@@ -20,8 +20,9 @@ A real session, written down once (`record`) and then played without its model a
 
 from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing._model import Request, ScriptedModel
+from hitl_nb.testing._notebook import PAUSED
 from hitl_nb.testing._record import record
 from hitl_nb.testing._replay import replay
 from hitl_nb.testing._turns import calls, says
 
-__all__ = ["Request", "ScriptedModel", "ScriptedPerson", "calls", "record", "replay", "says"]
+__all__ = ["PAUSED", "Request", "ScriptedModel", "ScriptedPerson", "calls", "record", "replay", "says"]

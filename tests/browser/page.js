@@ -42,10 +42,24 @@ const acts = {
   refuse: ({ kernel, items }) =>
     (kernel.refuse[items[0].id] = "2 of the 3 steps need the third: tick “Wipe the old flight computer”, too."),
   disconnect: ({ model }) => model.disconnect(),
+  edit: ({ el }) => typeInto(el.querySelectorAll(".hitl-form textarea")[1], "Flight plan, corrected"),
+  fault: ({ el }) => {
+    typeInto(el.querySelector("[data-kind=integer]"), "three");
+    typeInto(el.querySelector("[data-kind=json]"), "[1, 2");
+  },
+  instead: ({ el }) => pressButton(el, "Answer instead"),
+  pick: ({ el }) => [0, 2, 3].forEach((at) => el.querySelectorAll(".hitl-table .hitl-box")[at + 1].click()),
+  add: ({ el }) => pressButton(el, "Add"),
+  key: ({ el }) => el.querySelectorAll(".hitl-option input")[1].click(),
 };
 
 const pressButton = (el, text) =>
   [...el.querySelectorAll("button")].find((button) => button.textContent === text).click();
+
+function typeInto(control, text) {
+  control.value = text;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+}
 
 /** Show one state of states.py in an empty page. */
 async function show(name, theme) {

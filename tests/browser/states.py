@@ -5,7 +5,9 @@ A state is a list of items and, where a state is what a person or a kernel did, 
 
 from typing import Any
 
+from tests.browser.form_states import FORM_STATES
 from tests.browser.items import Item, arg, call, message, note, record, review, row, step
+from tests.browser.small_states import SMALL_STATES
 
 LONG = (
     "Dear Ada,\n\nthank you for the flight plan. Before we file it, two remarks:\n"
@@ -81,4 +83,6 @@ STATES: dict[str, dict[str, Any]] = {
             message("m3", "Meanwhile I look at the weath", streaming=True),
         ],
     },
+    **FORM_STATES,
+    **SMALL_STATES,
 }

@@ -120,7 +120,7 @@ async def test_choose_gives_the_option_itself_whatever_it_is():
 
     assert await at_the_desk(choose("Which model?", estimators, label="name", people=waits), act) is estimators[1]
     assert seen[0].result == "boosting"
-    assert record(seen[0]).startswith("✓ Chose boosting\n    ☐ forest\n    ☑ boosting\n")
+    assert record(seen[0]).startswith("✓ Chose boosting\n    • Which model?\n    ☐ forest\n    ☑ boosting\n")
 
 
 async def test_several_are_a_list_of_the_options_themselves():
