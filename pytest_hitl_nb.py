@@ -45,7 +45,7 @@ def scripted_person(request: pytest.FixtureRequest) -> "Iterator[Callable[..., S
 
 @pytest.fixture
 def replay(request: pytest.FixtureRequest) -> "Callable[[str], Replay]":
-    """A recorded session in place of model and people: ``with replay("case.json")``, a file beside the test."""
+    """A recorded session in place of model and people: called with a file beside the test, it gives the block."""
     from hitl_nb.testing import replay
 
     return lambda file: replay(request.path.parent / file)

@@ -61,15 +61,16 @@ def without_torn_calls(messages: Sequence[Message]) -> list[Message]:
         if not isinstance(message, AssistantMessage) or not message.tool_calls:
             history.append(message)
             continue
-        whole = [call for call in message.tool_calls if call.id in answered or _is_json(call.function.arguments)]
+        whole = [call for call in message.tool_calls if call.id in answered or _is_whole(call.function.arguments)]
         if whole or message.content:
             history.append(message.model_copy(update={"tool_calls": whole or None}))
     return history
 
 
-def _is_json(arguments: str) -> bool:
+def _is_whole(arguments: str) -> bool:
+    # Nothing at all may be a call without arguments, or one of which nothing has come yet: that cannot be told.
     try:
-        json.loads(arguments or "{}")
+        json.loads(arguments)
     except ValueError:
         return False
     return True

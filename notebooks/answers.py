@@ -53,6 +53,11 @@ answers = {
     "ask": ["dt2"],
     "schedule_meeting": [datetime(2026, 3, 2, 14, 30)],
     "review": [income_by_median],
+    # 04_crewai
+    "write_announcement": ["approved"],
+    "pick_a_place": ["Jezero Crater"],
+    "write_slogan": ["Shorter, please.", True],
+    "send_announcement": [lambda call: call.decline("not before the opening")],
     # 03_checkpoints
     "contract": ["roll back"],
     "budget": [{"euros": 400, "until": "2026-12-31"}],

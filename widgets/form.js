@@ -5,14 +5,9 @@ import { drawContext } from "./context.js";
 import { editsOf } from "./form_edits.js";
 import { drawField } from "./form_field.js";
 import { findFaults, isMap, plant, spotAt, spotsOf } from "./form_spot.js";
-import { h } from "./kit.js";
+import { div } from "./kit.js";
 
-/**
- * @param {{
- *   form: any, value: any, layout: { path: (string | number)[], branch: number | null }[], rows: any[],
- *   mode: "review" | "answer", errors: { path: (string | number)[], message: string }[],
- * }} props
- */
+/** @param {any} props  as hitl_nb/cards/form.py makes them */
 function formRoot({ form, value, layout, mode }) {
   const places = layout.map(({ path, branch }) => [JSON.stringify(path), branch]).reverse();
   const plan = { fill: mode === "answer", layout: new Map(places) };
@@ -37,7 +32,7 @@ export const form = {
   quiet: [({ root }, props) => props.mode === "review" && editsOf(root).length > 0 && ["Reset", form.seed(props)]],
   draw(body, change, { el }) {
     const context = drawContext();
-    const fields = h("div", { class: "hitl-form" });
+    const fields = div("hitl-form");
     body.append(context.el, fields);
     let [root, held, value, errors, was] = /** @type {any[]} */ ([]);
     const view = { updates: new Map(), marks: false, touch };

@@ -5,37 +5,37 @@ import { drawLeaf } from "./form_leaf.js";
 import { drawParts } from "./form_rows.js";
 import { choose, fill, isLeaf, isUnion, mayLeave, wrongWith } from "./form_spot.js";
 import { drawTable } from "./form_table.js";
-import { arrange, h, keepFocus, link, named, remembered, uid, writeOrHide } from "./kit.js";
+import { arrange, div, h, keepFocus, link, named, remembered, uid, writeOrHide } from "./kit.js";
 import { drawSelect } from "./options.js";
 
 /**
  * @param {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} view  one drawing of a form: what
- *   brings a spot up to date, what to call after a change, whether to mark what is required
- * @param {string} [by]  the ids of what labels it, where it has no label of its own
+ *   brings a spot up to date, what to call after a change (of anything), whether required fields are marked
+ * @param {string} [by]  the ids of what labels it, if it has no label of its own
  */
 export function drawField(view, spot, by = "", cell = false) {
-  const { node, key } = spot;
+  const { node } = spot;
   const leaf = isLeaf(spot);
   const [id, labelId] = [uid(), uid()];
   const names = by || labelId;
-  const drawn = drawControl(view, spot, { id, by: names, cell });
-  const main = h("div", { class: "hitl-field-main" }, drawn.el);
-  const el = h("div", { class: "hitl-field", "data-wide": isWide(node) }, main);
-  if (!leaf && !cell) named(el, "", names).setAttribute("role", "group");
+  const control = drawControl(view, spot, { id, by: names, cell });
+  const main = div("hitl-field-main", control.el);
+  const head = by ? "" : fieldHead(view, spot, labelId, leaf && id);
   const state = drawState(view, spot, names, main);
+  (leaf || by ? main : head).append(state.el);
   const help = by ? "" : helpOf(node);
   const about = help && uid();
-  if (by) main.append(state.el);
-  else {
-    const text = node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`);
-    const label = h(leaf ? "label" : "span", { class: "hitl-field-label", id: labelId, for: id, text, dir: "auto" });
-    const flag = h("span", { class: "hitl-flag", text: view.marks && node.required ? "required" : "" });
-    const head = h("div", { class: "hitl-field-head" }, label, flag);
-    el.prepend(head);
-    (leaf ? main : head).append(state.el);
-  }
   if (help) main.append(h("p", { class: "hitl-help", id: about, dir: "auto", text: help }));
-  return follow(view, spot, el, main, () => (drawn.update(), state.update()), leaf ? drawn.el : undefined, about);
+  const el = div("hitl-field", head, main);
+  el.toggleAttribute("data-wide", isWide(node));
+  if (!leaf && !cell) named(el, "", names).role = "group";
+  return follow(view, spot, el, main, () => (control.update(), state.update()), leaf ? control.el : undefined, about);
+}
+
+function fieldHead({ marks }, { node, key }, id, control) {
+  const text = node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`);
+  const label = h(control ? "label" : "span", { class: "hitl-field-label", id, for: control, text, dir: "auto" });
+  return div("hitl-field-head", label, h("span", { class: "hitl-flag", text: marks && node.required ? "required" : "" }));
 }
 
 /** Keep `el` up to date with its spot, and say in `main` what is wrong with it. */
@@ -77,13 +77,13 @@ function drawUnion(view, spot, by) {
     else choose(spot, place);
     view.touch(spot);
   });
-  const slot = h("div", { class: "hitl-slot" });
+  const slot = div("hitl-slot");
   const field = remembered((branch) => drawField(view, branch, by));
   const update = () => {
     select.update();
     arrange(slot, spot.now ? [field(spot.now)] : []);
   };
-  return { el: h("div", { class: "hitl-union" }, named(select.el, "Type", by), slot), update };
+  return { el: div("hitl-union", named(select.el, "Type", by), slot), update };
 }
 
 const FIELD_STATED = new Set(["boolean", "choice", "union"]); // their control shows these states itself

@@ -6,11 +6,7 @@ import { sameWire, textOf } from "./wire.js";
 import { h } from "./kit.js";
 import { drawOptions, drawSelect } from "./options.js";
 
-const LEAF_NATIVE = {
-  date: ["date", /^(\d{4}-\d\d-\d\d)?$/],
-  time: ["time", /^(\d\d:\d\d(:\d\d)?)?$/],
-  datetime: ["datetime-local", /^(\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?)?$/],
-};
+const LEAF_NATIVE = { date: "date", time: "time", datetime: "datetime-local", secret: "password" };
 const LEAF_HINTS = { datetime: "2026-11-29T10:00:00Z", duration: "PT1H30M" };
 const LEAF_MODES = { number: "decimal", integer: "numeric" };
 
@@ -27,27 +23,30 @@ function drawText(view, spot, names, cell) {
   const { kind } = spot.node;
   const lines = ["text", "long_text", "json"].includes(kind);
   const el = h(lines ? "textarea" : "input", { ...names, "data-kind": kind, inputmode: LEAF_MODES[kind] });
-  const [native, lossless] = LEAF_NATIVE[kind] ?? [];
-  if (!lines) el.type = kind === "secret" ? "password" : lossless?.test(textOf(spot.now)) ? native : "text";
-  if (native) el.step = "any"; // seconds are no fault
+  if (!lines) el.type = LEAF_NATIVE[kind] ?? "text";
+  el.step = "any"; // seconds are no fault
   el.autocomplete = kind === "secret" ? "new-password" : "off";
   el.spellcheck = kind === "long_text";
   const ends = textOf(spot.from).includes("\r\n") ? "\r\n" : "\n"; // a textarea knows only one of them
   let last = "";
-  el.addEventListener("input", () => {
+  el.oninput = () => {
     last = el.value;
     spot.partial = el.validity.badInput;
     type(spot, last.replaceAll("\n", ends));
     view.touch(spot);
-  });
-  el.addEventListener("keydown", (event) => {
+  };
+  el.onkeydown = (event) => {
     if (kind === "text" && event.key === "Enter" && !event.shiftKey && !last.includes("\n")) event.preventDefault();
-  });
+  };
   const update = () => {
     const { now, error } = spot;
     const text = shownText(spot, now).replaceAll(/\r\n?/g, "\n");
-    if (error && native) el.type = "text"; // what is wrong may be out of its reach, such as an offset
     if (text !== last) el.value = last = text;
+    // What a date's own control cannot show, or what is wrong and out of its reach, such as an offset.
+    if (kind in LEAF_NATIVE && kind !== "secret" && (error || (text && !el.value))) {
+      el.type = "text";
+      el.value = text;
+    }
     if (lines) el.rows = Math.min(text.split("\n").length, 16);
     const state = now === undefined ? "not set" : now === null ? "null" : "";
     el.placeholder = now?.$ === "secret" ? "unchanged" : cell ? state : (LEAF_HINTS[kind] ?? "");

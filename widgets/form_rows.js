@@ -2,11 +2,11 @@
 
 import { drawField } from "./form_field.js";
 import { isMap, newPart } from "./form_spot.js";
-import { arrange, h, keepFocus, link, named, remembered, uid, write } from "./kit.js";
+import { arrange, div, h, keepFocus, link, named, remembered, uid, write } from "./kit.js";
 
 /** Fields, then items or entries one below the other. */
 export function drawParts(view, spot, by) {
-  const fields = h("div", { class: "hitl-fields" });
+  const fields = div("hitl-fields");
   const list = h("ol", { class: "hitl-items", role: "list" });
   const rows = drawRows(view, spot, by, list, (part, lead, tools) =>
     h("li", { class: "hitl-item" }, lead, drawField(view, part, `${by} ${lead.id}`), tools),
@@ -16,7 +16,7 @@ export function drawParts(view, spot, by) {
     arrange(fields, isMap(spot) && spot.now ? spot.now.filter((part) => !part.loose).map(field) : []);
     rows.update();
   };
-  return { el: h("div", { class: "hitl-parts" }, fields, list, rows.add), update };
+  return { el: div("hitl-parts", fields, list, rows.add), update };
 }
 
 /** Keep one row in `list` for every item or entry, drawn by `drawRow(part, its number or key, its buttons)`. */

@@ -3,7 +3,7 @@
 import { drawField, follow } from "./form_field.js";
 import { drawRows } from "./form_rows.js";
 import { isLeaf, isMap, isUnion, mayLeave, pick, plant, shownText, spotsOf, type } from "./form_spot.js";
-import { h, link, named, uid, write } from "./kit.js";
+import { div, h, link, named, uid, write } from "./kit.js";
 
 const TABLE_FILTER = 6; // rows from which on a filter is worth its place
 
@@ -25,7 +25,7 @@ export function drawTable(view, spot, by) {
     view.touch(spot);
     rows.add.focus();
   });
-  const tools = h("div", { class: "hitl-tools" }, count, filter, remove);
+  const tools = div("hitl-tools", count, filter, remove);
   const all = tick("Select all", by, shown);
   const heads = columns.map(({ id, node, key }) => {
     const help = h("span", { class: "hitl-help", text: node.description, dir: "auto" });
@@ -62,7 +62,7 @@ export function drawTable(view, spot, by) {
     tools.hidden = table.hidden = total === 0;
   };
   filter.addEventListener("input", update);
-  return { el: h("div", { class: "hitl-grid" }, tools, h("div", { class: "hitl-scroll" }, table), rows.add), update };
+  return { el: div("hitl-grid", tools, div("hitl-scroll", table), rows.add), update };
 }
 
 const rowText = (row) =>

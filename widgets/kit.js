@@ -27,6 +27,9 @@ export function h(tag, props = {}, ...children) {
   return el;
 }
 
+/** A plain box that looks like `look`. */
+export const div = (look, ...children) => h("div", { class: look }, ...children);
+
 /** Set an element's text. Growing text is appended to, so a selection in it survives a stream; no change, no touch. */
 export function write(el, text) {
   const next = text == null ? "" : String(text);

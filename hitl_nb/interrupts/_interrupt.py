@@ -199,8 +199,12 @@ def _as_json(shown: Any) -> str:
 async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: Any) -> Any:
     try:
         try:
-            await asyncio.wait_for(asking.ask(call), timeout)
+            async with asyncio.timeout(timeout) as limit:
+                await asking.ask(call)
         except TimeoutError:
+            # Ours, and not one that a person or a policy raised: that is a fault, and nothing to answer by default.
+            if not limit.expired():
+                raise
             if not call.decided:
                 return await _expired(asking, call, on_timeout)
         return _result(call, on_timeout)

@@ -112,8 +112,11 @@ class Escalate:
         """Ask, wait, pass on."""
         call._is_put_to(self._first)
         try:
-            await asyncio.wait_for(_call(self._first, call), self._after)
+            async with asyncio.timeout(self._after) as limit:
+                await self._first(call)
         except TimeoutError:
+            if not limit.expired():
+                raise
             if call.decided:
                 return
             if self._to is None:
@@ -125,10 +128,6 @@ class Escalate:
     def watch(self, transcript: Any) -> Any:
         """Let the first person follow the run, if it wants to."""
         return _watch(self._first, transcript)
-
-
-async def _call(person: Person, call: Call) -> None:
-    await person(call)
 
 
 def _watch(person: Any, transcript: Any) -> Any:

@@ -159,8 +159,11 @@ class Asker:
             return
         try:
             left = (expires_at - datetime.now(UTC)).total_seconds()
-            await asyncio.wait_for(self._ask_people(call, people), timeout=max(left, 0))
+            async with asyncio.timeout(max(left, 0)) as limit:
+                await self._ask_people(call, people)
         except TimeoutError:
+            if not limit.expired():
+                raise
             # No effect on a call that was answered in the same moment: the first decision counts.
             call._refuse("expired", f"not answered before {expires_at.isoformat()}", via="timeout")
 

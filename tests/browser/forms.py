@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from playwright.async_api import Locator
+
 from hitl_nb._schema import FormNode, form_tree, hide_secrets, layout_of, to_wire, validator_for
 from tests.browser.items import Item, call
 
@@ -25,3 +27,19 @@ def form(spec: Any, value: Any, key: str = "c1", *, mode: str = "review", **chan
     }
     given = {name: changes.pop(name) for name in list(changes) if name in props}
     return call(key, card="form", props={**props, **given}, **changes)
+
+
+def control(cards: Any, label: str) -> Locator:
+    """The control that is called exactly `label`; not the buttons beside it, which bear its label, too."""
+    return cards.page.get_by_label(label, exact=True).and_(cards.page.locator("input, textarea, select, output"))
+
+
+async def edits(cards: Any) -> Any:
+    """Press Confirm and give the edits that were sent."""
+    await cards.page.locator(".hitl-primary").click()
+    return (await cards.answers())[-1]["value"]["edits"]
+
+
+def set_to(value: Any, *path: str | int) -> dict[str, Any]:
+    """The edit that sets what stands at `path`."""
+    return {"path": list(path), "op": "set", "value": value}

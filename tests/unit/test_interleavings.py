@@ -146,7 +146,7 @@ def _whole_runs(events):
             yield from run
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(
     widths=st.lists(st.integers(1, 5), min_size=1, max_size=ROUNDS),
     actions=st.lists(ACTIONS, max_size=14),

@@ -212,3 +212,11 @@ async def test_a_thousand_open_questions_answered_in_reverse_each_get_their_own_
         assert call.respond(call.args["n"])
     assert await asked == list(range(1000))
     assert pending() == []
+
+
+async def test_a_timeout_error_of_a_policy_is_a_fault_and_not_an_expiry():
+    async def broken(call):
+        raise TimeoutError("the policy server is down")
+
+    with pytest.raises(TimeoutError, match="policy server"):
+        await interrupt("Now?", people=broken, timeout=60, on_timeout="approved")

@@ -18,6 +18,7 @@ DOORS = [
     "hitl_nb.agents",
     "hitl_nb.agui",
     "hitl_nb.cards",
+    "hitl_nb.crewai",
     "hitl_nb.errors",
     "hitl_nb.people",
     "hitl_nb.testing",

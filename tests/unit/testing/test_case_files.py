@@ -49,14 +49,10 @@ def test_what_is_written_is_read_back(tmp_path_factory, turns, answers):
 def test_a_readable_difference_shows_where_and_what_and_not_how_the_list_moved():
     old = {"messages": [{"role": "user", "content": "Hi"}, {"role": "user", "content": "One\ntwo\nthree"}]}
     new = {"messages": [{"role": "system", "content": "Be kind"}, *old["messages"]]}
-    assert difference(old, new, "old", "now").splitlines()[2:] == [
-        "@@ -1,3 +1,6 @@",
-        " messages:",
-        "   -",
+    assert [line for line in difference(old, new, "old", "now").splitlines()[2:] if line[0] in "+-"] == [
+        "+  -",
         '+    content: "Be kind"',
         '+    role: "system"',
-        "+  -",
-        '     content: "Hi"',
     ]
     changed = {"messages": [old["messages"][0], {"role": "user", "content": "One\n2\nthree"}]}
     assert "-      two\n+      2" in difference(old, changed, "old", "now")

@@ -6,20 +6,17 @@ card cannot answer the next (the released web hook gets this wrong).
 """
 
 import asyncio
-import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
-from weakref import WeakSet
+from typing import Any
 
 from traitlets import Any as AnyTrait
 from traitlets import Enum as EnumTrait
-from traitlets import HasTraits
 from traitlets import Unicode as UnicodeTrait
 
+from hitl_nb._calls._decision import AnswerType, Decision, Kind, Outcome, Recorder, Via
+from hitl_nb._calls._registry import log, note_opened
+from hitl_nb._calls._settling import Settling
 from hitl_nb._encoding import (
     ABORTED,
     edited_content,
@@ -31,94 +28,8 @@ from hitl_nb._encoding import (
 )
 from hitl_nb.errors import CallNotOpenError, InvalidValue
 
-_log = logging.getLogger("hitl_nb")
 
-Status = Literal["inProgress", "executing", "complete"]
-Kind = Literal["tool", "interrupt", "feedback"]
-Outcome = Literal["answered", "declined", "edited", "cancelled", "expired", "invalid", "aborted", "superseded"]
-Via = Literal["card", "script", "policy", "timeout", "replay", "callback", "session"]
-
-
-_opened: "WeakSet[Call]" = WeakSet()
-
-
-def pending() -> list["Call"]:
-    """Give all calls of this kernel that a person can answer now, whichever session or cell asks, oldest first."""
-    waiting = [call for call in _opened if call.status == "executing" and not call.decided]
-    return sorted(waiting, key=lambda call: call.asked_at)
-
-
-_watchers: list[Callable[["Call"], object]] = []
-
-
-@contextmanager
-def decisions_watched(watcher: Callable[["Call"], object]) -> Iterator[None]:
-    """Have `watcher(call)` called for each decision of this process, before anybody acts on it, in deciding order."""
-    _watchers.append(watcher)
-    try:
-        yield
-    finally:
-        _watchers.remove(watcher)
-
-
-class AnswerType(Protocol):
-    """What checks an answer: it gives the typed value back, or raises `InvalidValue`."""
-
-    def validate(self, value: Any) -> Any:
-        """Give the value as its declared type."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision:
-    """The end of a call: what was decided, by whom, by which path, when."""
-
-    outcome: Outcome
-    """The why behind ``complete``."""
-
-    answer: Any = None
-    """The typed value; None unless somebody answered."""
-
-    result: str
-    """The tool message content."""
-
-    edits: tuple[dict[str, Any], ...] = ()
-    """What a person changed in the proposal; as `Call.edits`."""
-
-    reason: str | None = None
-    """A person's or a rule's own words."""
-
-    by: str | None = None
-    """Who."""
-
-    via: Via = "session"
-    """By which path."""
-
-    at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    """When (aware, UTC)."""
-
-
-class Recorder(Protocol):
-    """What keeps a durable record of a call (`hitl_nb.journal.Journal`); called before anything is acted on."""
-
-    def asked(self, call: "Call", *, arguments: str, parameters: Any = None) -> None:
-        """Record the question, before it is shown."""
-
-    def shown(self, call: "Call") -> None:
-        """Record that a person can see the question now."""
-
-    def answered(self, call: "Call") -> bool:
-        """Record the decision, before anybody acts on it; False if another process has decided the call."""
-        ...
-
-    def winner(self, call: "Call") -> Any:
-        """Give the decision that counts, as it was stored."""
-
-    def late(self, call: "Call", value: Any, by: str | None = None) -> None:
-        """Record an answer that changes nothing."""
-
-
-class Call(HasTraits):
+class Call(Settling):
     """One question to a person: observe it, answer it, once.
 
     Every attribute below is a traitlets trait, so ``call.observe(fn, "status")`` works as on any widget.
@@ -192,12 +103,6 @@ class Call(HasTraits):
         self.proposal: Any = None
         self.delivered: str | None = None
         self._encode: Callable[[Any], str] = encode
-        self.late: list[Any] = []
-        self._recorder: Recorder | None = None
-        self._lock = threading.Lock()
-        self._decision: Decision | None = None
-        self._home: asyncio.AbstractEventLoop | None = None
-        self._done_callbacks: list[Callable[[], None]] = []
         self._default_via: Via = "callback"
         self._default_by: str | None = None
 
@@ -285,22 +190,9 @@ class Call(HasTraits):
         return self.args if self.proposal is None else self.proposal
 
     @property
-    def decided(self) -> bool:
-        """Whether an answer or a refusal counts already (true a moment before ``status`` says complete)."""
-        return self._decision is not None
-
-    @property
     def approved(self) -> bool:
         """Whether a person or rule said yes. An error, a timeout or a cancel is never an approval."""
         return self._decision is not None and self._decision.outcome in ("answered", "edited")
-
-    def add_done_callback(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called once when the call is decided, in whichever thread that happens."""
-        with self._lock:
-            if self._decision is None:
-                self._done_callbacks.append(callback)
-                return
-        callback()
 
     def __repr__(self) -> str:
         word = self.outcome or self.status
@@ -334,7 +226,7 @@ class Call(HasTraits):
             try:
                 self._recorder.shown(self)
             except Exception:
-                _log.exception("That `%s` (%s) was shown could not be recorded", self.name, self.id)
+                log.exception("That `%s` (%s) was shown could not be recorded", self.name, self.id)
 
     def _preview(self, args: Any) -> None:
         self._set(args=args)
@@ -350,7 +242,7 @@ class Call(HasTraits):
             # The question is on disk before anybody sees it.
             recorder.asked(self, arguments=arguments, parameters=parameters)
             self._recorder = recorder
-        _opened.add(self)
+        note_opened(self)
         self._set(status="executing")
 
     def _refuse(self, outcome: Outcome, reason: str | None, by: str | None = None, via: Via | None = None) -> bool:
@@ -368,105 +260,6 @@ class Call(HasTraits):
     def _reject(self, message: str) -> bool:
         """The call itself is wrong (bad arguments, unknown tool): tell the model, ask nobody."""
         return self._decide(Decision(outcome="invalid", result=encode_error(message), reason=message))
-
-    def _decide(self, decision: Decision) -> bool:
-        with self._lock:
-            if self._decision is None:
-                counts = self._commit(decision)
-                callbacks, self._done_callbacks = self._done_callbacks, []
-            else:
-                callbacks, counts = None, False
-        if callbacks is None:
-            return self._too_late(decision.answer, decision.by)
-        for watcher in tuple(_watchers):
-            watcher(self)
-        for callback in callbacks:
-            callback()
-        self._at_home(self._publish_decision)
-        return counts
-
-    def _commit(self, decision: Decision) -> bool:
-        """Make this the decision, on disk before anybody acts on it; gives whether it is the one that counts."""
-        self._decision = decision
-        try:
-            if self._recorder is None or self._recorder.answered(self):
-                return True
-            self._decision = self._decision_of(self._recorder.winner(self))
-        except Exception:
-            if decision.outcome not in ("answered", "edited"):
-                # A refusal holds all the same: nothing is executed, whether or not that can be written down.
-                _log.exception("The end of `%s` (%s) could not be recorded", self.name, self.id)
-                return True
-            # A yes that could not be recorded did not happen: the call stays open, and whoever answered is told.
-            self._decision = None
-            raise
-        self.late.append(decision.answer)
-        return False
-
-    def _decision_of(self, stored: Any) -> Decision:
-        """Give a decision that another kernel or process made, with the answer as its declared type."""
-        answer = stored.answer
-        if answer is not None and self.answer_type is not None:
-            answer = self.answer_type.validate(answer)
-        return Decision(
-            outcome=stored.outcome,
-            answer=answer,
-            result=stored.result,
-            reason=stored.reason,
-            by=stored.by,
-            via=stored.via,
-            at=stored.at,
-        )
-
-    def _too_late(self, value: Any, by: str | None = None) -> bool:
-        self.late.append(value)
-        if self._recorder is not None:
-            try:
-                self._recorder.late(self, value, by)
-            except Exception:
-                _log.exception("A late answer to `%s` (%s) could not be recorded", self.name, self.id)
-        return False
-
-    def _publish_decision(self) -> None:
-        decision = self._decision
-        assert decision is not None
-        self._set(
-            answer=decision.answer,
-            edits=decision.edits,
-            outcome=decision.outcome,
-            result=decision.result,
-            reason=decision.reason,
-            answered_by=decision.by,
-            via=decision.via,
-            answered_at=decision.at,
-            error=None,
-            status="complete",
-        )
-
-    def _publish_error(self, message: str) -> None:
-        # Cleared first: the same mistake twice is two events for whoever observes `error`.
-        self._at_home(lambda: self._set(error=None))
-        self._at_home(lambda: self._set(error=message))
-
-    def _at_home(self, publish: Callable[[], None]) -> None:
-        """Change traits in the loop's own thread only: widgets that observe them are not thread-safe."""
-        home = self._home
-        try:
-            same_loop = home is None or asyncio.get_running_loop() is home
-        except RuntimeError:
-            same_loop = False
-        if same_loop or home is None or home.is_closed():
-            publish()
-        else:
-            home.call_soon_threadsafe(publish)
-
-    def _set(self, **traits: Any) -> None:
-        # An observer of the user's that raises must neither hide the other changes nor stop the run.
-        for key, value in traits.items():
-            try:
-                self.set_trait(key, value)
-            except Exception:
-                _log.exception("An observer of `%s.%s` failed", self.name, key)
 
 
 def _hash_of(args: Any) -> str | None:
