@@ -66,4 +66,6 @@ answers = {
     "folder": ["reports/weekly"],
     "pay": [only_500],
     "features": [True],
+    # 05_testing_and_replay
+    "propose_menu": [lambda call: [dish for dish in call.args.dishes if dish.vegetarian]],
 }

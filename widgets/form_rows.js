@@ -41,7 +41,8 @@ export function drawRows(view, spot, by, list, drawRow) {
     const remove = tool("×", "Remove", (parts, at) => parts.splice(at, 1));
     const tools = h("span", { class: "hitl-row-tools" }, ...(map ? [] : [up, down]), remove);
     const place = (at, count) => {
-      if (!map) write(lead, at + 1);
+      if (map) lead.ariaLabel = `Key ${part.key}`;
+      else write(lead, at + 1);
       tools.hidden = at < fixed;
       up.disabled = at <= fixed;
       down.disabled = at === count - 1;

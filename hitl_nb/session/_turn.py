@@ -50,7 +50,7 @@ class Turn:
         self._failure: RunErrorEvent | None = None
         self._finished = False
         self._legacy: list[Checkpoint] = []
-        self._seen: dict[str, ToolMessage] = {}
+        self._seen: dict[str, ToolMessage] = self._results()
 
     @property
     def given(self) -> list[Message]:

@@ -45,7 +45,8 @@ def editable(leaves: list[Leaf]) -> set[tuple[str | int, ...]]:
     return {
         leaf.path
         for leaf in leaves
-        if not isinstance(leaf.wire, list) and leaf.node["kind"] != "constant"
+        if not isinstance(leaf.wire, list)
+        and leaf.node["kind"] != "constant"
         and not any(leaf.path[: len(path)] == path != leaf.path for path in fixed)
     }
 
