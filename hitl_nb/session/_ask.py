@@ -157,14 +157,16 @@ class Asker:
         if expires_at is None:
             await self._ask_people(call, people)
             return
+        left = (expires_at - datetime.now(UTC)).total_seconds()
         try:
-            left = (expires_at - datetime.now(UTC)).total_seconds()
-            async with asyncio.timeout(max(left, 0)) as limit:
-                await self._ask_people(call, people)
+            async with asyncio.timeout(left) as limit:
+                if left > 0:  # nobody is asked what cannot be answered any more
+                    await self._ask_people(call, people)
         except TimeoutError:
             if not limit.expired():
                 raise
-            # No effect on a call that was answered in the same moment: the first decision counts.
+        # No effect on a call that was answered in the same moment: the first decision counts.
+        if not call.decided:
             call._refuse("expired", f"not answered before {expires_at.isoformat()}", via="timeout")
 
     async def _ask_people(self, call: Call, people: Sequence[Person]) -> None:

@@ -7,7 +7,7 @@ const probed = {
     const seen = new Set();
     return all.filter((el) => {
       if (!el.checkVisibility() || el.type === "search") return false;
-      if (["Key", "Select", "Select all"].includes(el.ariaLabel) || el.closest(".hitl-bulk")) return false;
+      if (/^(Key|Select)\b/.test(el.ariaLabel) || el.closest(".hitl-set")) return false;
       if (el.type !== "radio") return true;
       return !seen.has(el.name) && seen.add(el.name);
     });
@@ -39,6 +39,12 @@ const probed = {
     return `${value} ☃`;
   },
 
+  /** The ids (of radio buttons the names) of all controls that can be used now. */
+  wanted() {
+    const all = [...document.querySelectorAll("#el .hitl-body :is(input, select, textarea, button):not(:disabled)")];
+    return all.filter((el) => el.checkVisibility()).map((el) => el.name || el.id);
+  },
+
   press(text) {
     const button = [...document.querySelectorAll("#el .hitl-actions button")].find(
       (each) => each.textContent === text && !each.hidden,
@@ -56,15 +62,16 @@ const probed = {
     return model.sent.slice(before).find((message) => message.op === "respond")?.value;
   },
 
-  /** @returns {{ kind: string, name: string, sent: any, reset: boolean }[]} one a control */
+  /** What each control sends, or says instead, and whether Reset takes it back. */
   each() {
     return probed.controls().map((_, at) => {
       const el = probed.controls()[at];
       const [kind, name] = [el.dataset.kind ?? el.type, el.labels?.[0]?.textContent ?? ""];
       probed.change(el);
       const sent = probed.send();
+      const said = document.querySelector("#el [data-wrong] .hitl-wrong")?.textContent;
       const reset = probed.press("Reset");
-      return { kind, name, sent, reset, after: probed.send() };
+      return { kind, name, sent, said, reset, after: probed.send() };
     });
   },
 };

@@ -1,46 +1,36 @@
-"""Real tools' schemas, drawn in Chromium: untouched nothing changes, and each control changes its own place only."""
+"""Real tools' schemas, drawn in Chromium: untouched nothing changes, and each control changes its own place only.
+
+A sample of the file; ``HITL_ALL_SCHEMAS=1 python -m pytest tests/browser/test_form_schemas.py`` draws all of it (2 minutes).
+"""
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hitl_nb._schema import apply_edits, form_tree
+from tests.browser.access import tab_stops, unnamed
 from tests.browser.forms import form
 from tests.conformance.schema_browser import Browser, Leaf
 from tests.conformance.schemas import Case, cases, differences
+from tests.conftest import shared_file
 
-STRESS = Path(__file__).parents[3] / "shared" / "schemas" / "stress_set.json"
 PROBE = Path(__file__).with_name("form_probe.js").read_text(encoding="utf-8")
-ALL = os.environ.get("HITL_ALL_SCHEMAS") == "1"
-"""Draw the whole file, not a sample: some minutes."""
-
 SAMPLE = 72
+EMPTY_BRANCH = "Nothing is entered here."
+"""What a union says that was switched to a form in which nothing is entered yet."""
 
 
 def sample() -> list[Case]:
     """Every n-th schema of the file, which is sorted by source: a share of each source."""
-    if not STRESS.exists():
-        return []
-    everything = list(cases(STRESS))
-    return everything if ALL else everything[:: len(everything) // SAMPLE]
-
-
-@pytest.fixture(scope="session")
-def stress_set() -> list[Case]:
-    found = sample()
-    if not found and os.environ.get("CI") == "true":
-        pytest.fail(f"{STRESS} is missing.")
-    if not found:
-        pytest.skip("../shared/schemas/stress_set.json is not here")
-    return found
+    everything = list(cases(shared_file("schemas/stress_set.json")))
+    return everything if os.environ.get("HITL_ALL_SCHEMAS") == "1" else everything[:: len(everything) // SAMPLE]
 
 
 def editable(leaves: list[Leaf]) -> set[tuple[str | int, ...]]:
-    """The paths that have a control of their own."""
+    """The paths that have a control of their own; the parts of a fixed value have none."""
     fixed = [leaf.path for leaf in leaves if leaf.node["kind"] in ("constant", "choice")]
     return {
         leaf.path
@@ -51,43 +41,51 @@ def editable(leaves: list[Leaf]) -> set[tuple[str | int, ...]]:
     }
 
 
-async def problems(cards: Any, case: Case) -> Iterator[str]:
-    tree = form_tree(case.schema)
+async def opened(cards: Any, case: Case) -> Any:
     item = form(case.schema, case.value)
     await cards.mount()
     await cards.put(item)
-    found = []
-    if await cards.run("probed.send()") != {"edits": []}:
-        found.append("untouched is sent as an edit")
+    return item
+
+
+async def wrong_edits(cards: Any, case: Case) -> list[str]:
+    """What is wrong with what the controls of one form send."""
+    props = (await opened(cards, case))["props"]
+    found = [] if await cards.run("probed.send()") == {"edits": []} else ["untouched is sent as an edit"]
     reached = set()
     for control in await cards.run("probed.each()"):
+        if not control["reset"] or control["after"] != {"edits": []}:
+            found.append(f"{control} is not undone by Reset")
         if control["sent"] is None:
-            found.append(f"{control} is not sent")
+            found += [] if control["said"] == EMPTY_BRANCH else [f"{control} is not sent"]
             continue
         (edit,) = control["sent"]["edits"]
         path = tuple(edit["path"])
         reached.add(path)
-        changed = differences(case.value, apply_edits(case.value, [edit], form=tree))
+        changed = differences(case.value, apply_edits(case.value, [edit], form=form_tree(case.schema)))
         if not changed or any(each[: len(path)] != path for each in changed):
             found.append(f"{control} changes {changed}")
-        if not control["reset"] or control["after"] != {"edits": []}:
-            found.append(f"{control} is not undone by Reset")
-    texts = {name: json.dumps(item["props"][name]) for name in ("form", "value", "layout")}
+    texts = {name: json.dumps(props[name]) for name in ("form", "value", "layout")}
     missing = editable(list(Browser(**texts).leaves())) - reached
-    if missing:
-        found.append(f"no control for {missing}")
-    await cards.unmount()
-    return [f"{case.id}: {each}" for each in found]
+    return found + ([f"no control for {missing}"] if missing else [])
+
+
+async def wrong_access(cards: Any, case: Case) -> list[str]:
+    """What cannot be reached with the keyboard, or has no name."""
+    await opened(cards, case)
+    found = [f"without a name: {each}" for each in await unnamed(cards)]
+    wanted, reached = await cards.run("probed.wanted()"), await tab_stops(cards)
+    return found + [f"not reached by Tab: {each}" for each in wanted if each not in reached]
 
 
 @pytest.mark.timeout(600)
-async def test_every_control_changes_its_own_place_only(cards, stress_set):
+@pytest.mark.parametrize("wrong", [wrong_edits, wrong_access])
+async def test_every_control_works_and_changes_its_own_place_only(cards, wrong):
     await cards.page.evaluate(f"{PROBE}; window.probed = probed; 0")
+    await cards.unmount()
     found = []
-    for case in stress_set:
-        try:
-            found += await problems(cards, case)
-        except Exception as e:
-            found.append(f"{case.id}: {type(e)} {e}")
+    for case in sample():
+        found += [f"{case.id}: {each}" for each in await wrong(cards, case)]
+        await cards.unmount()
     await cards.mount()
     assert not found, "\n".join(found)
