@@ -3,13 +3,18 @@
 An agent pauses, a card appears in the cell, a person decides, and the run goes on with exactly that answer.
 """
 
-from hitl_nb._calls import Call, pending
-from hitl_nb._tools import frontend_tool, human_in_the_loop, on_interrupt
-from hitl_nb.agents.flow import keep_offline
-from hitl_nb.gates import gate
-from hitl_nb.interrupts import approve, ask, choose, interrupt, review
-from hitl_nb.journal import Journal
-from hitl_nb.session import Session
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hitl_nb._offline import keep_offline
+
+if TYPE_CHECKING:
+    from hitl_nb._calls import Call, pending
+    from hitl_nb._tools import frontend_tool, human_in_the_loop, on_interrupt
+    from hitl_nb.gates import gate
+    from hitl_nb.interrupts import approve, ask, choose, interrupt, review
+    from hitl_nb.journal import Journal
+    from hitl_nb.session import Session
 
 __all__ = [
     "Call",
@@ -27,4 +32,32 @@ __all__ = [
     "review",
 ]
 
+# Loaded when first used: a plugin, a policy server or a type checker that needs one name does not pay for the widgets.
+_HOMES = {
+    "Call": "hitl_nb._calls",
+    "Journal": "hitl_nb.journal",
+    "Session": "hitl_nb.session",
+    "approve": "hitl_nb.interrupts",
+    "ask": "hitl_nb.interrupts",
+    "choose": "hitl_nb.interrupts",
+    "frontend_tool": "hitl_nb._tools",
+    "gate": "hitl_nb.gates",
+    "human_in_the_loop": "hitl_nb._tools",
+    "interrupt": "hitl_nb.interrupts",
+    "on_interrupt": "hitl_nb._tools",
+    "pending": "hitl_nb._calls",
+    "review": "hitl_nb.interrupts",
+}
+
 keep_offline()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `hitl_nb` has no `{name}`; it has {', '.join(__all__)}.")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

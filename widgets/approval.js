@@ -6,7 +6,10 @@ import { drawWords } from "./words.js";
 
 /** @typedef {{ rows: any[], risk: null | "low" | "high", reason: null | "optional" | "required" }} ApprovalProps */
 
-const APPROVAL_RISKS = { low: "Low risk", high: "High risk: look twice" };
+const APPROVAL_RISKS = new Map([
+  ["low", "Low risk"],
+  ["high", "High risk: look twice"],
+]);
 
 /** @type {import("./frame.js").Card} */
 export const approval = {
@@ -25,7 +28,7 @@ export const approval = {
     const words = drawWords(body, { long: false, label: "Reason", change: (reason) => change({ reason }) });
     return (props, draft) => {
       context.update(props.rows);
-      writeOrHide(risk, APPROVAL_RISKS[props.risk]);
+      writeOrHide(risk, APPROVAL_RISKS.get(props.risk));
       risk.dataset.risk = props.risk ?? "";
       words.el.hidden = !props.reason;
       words.update(draft?.reason ?? "", "", props.reason === "required" ? "Reason" : "Reason (optional)");

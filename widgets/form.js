@@ -1,5 +1,5 @@
-// The form of a call: what the model proposes, each value in a control of its own, and what the person makes of it.
-// Python has normalised the schema and will apply and validate; here values are drawn, and what changed is sent.
+// The form of a call: each value in a control of its own. Python has normalised the schema, and will apply and validate
+// what is sent: only what the person changed.
 
 import { drawContext } from "./context.js";
 import { editsOf } from "./form_edits.js";
@@ -27,8 +27,7 @@ export const form = {
   seed: (props) => ({ root: formRoot(props) }),
   answer: ({ root }) => ({ edits: editsOf(root) }),
   confirm: (label, { root }, { mode }) => (mode === "review" && editsOf(root).length ? `${label} changes` : label),
-  check: ({ root }) =>
-    findFaults(root) ? { error: "Please look at the marked fields.", draft: { root } } : undefined,
+  check: ({ root }) => (findFaults(root) ? { error: "Please look at the marked fields.", draft: { root } } : undefined),
   quiet: [({ root }, props) => props.mode === "review" && editsOf(root).length > 0 && ["Reset", form.seed(props)]],
   draw(body, change, { el }) {
     const context = drawContext();

@@ -18,7 +18,6 @@ export function editsOf(spot, path = [], edits = []) {
   return edits;
 }
 
-/** What stands at a spot, as a whole. */
 function wireOf(spot) {
   const { now } = spot;
   if (now == null) return now;
@@ -30,10 +29,8 @@ function wireOf(spot) {
 
 function listEdits({ from, now }, path, edits) {
   const stay = new Set(now.map((part) => part.fromKey));
-  const order = [...from.keys()];
-  for (const at of [...order].reverse()) {
-    if (!stay.has(at)) edits.push({ path: [...path, at], op: "remove" }) && order.splice(at, 1);
-  }
+  const order = [...from.keys()].filter((at) => stay.has(at));
+  for (let at = from.length; at--;) if (!stay.has(at)) edits.push({ path: [...path, at], op: "remove" });
   now.forEach((part, at) => {
     const was = part.fromKey === undefined ? -1 : order.indexOf(part.fromKey, at);
     if (was === at) return;

@@ -9,8 +9,8 @@ import { arrange, div, h, keepFocus, link, named, remembered, uid, writeOrHide }
 import { drawSelect } from "./options.js";
 
 /**
- * @param {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} view  one drawing of a form: what
- *   brings a spot up to date, what to call after a change (of anything), whether required fields are marked
+ * @param {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} view  what brings each spot up to
+ *   date, what to call after a change, whether required fields are marked
  * @param {string} [by]  the ids of what labels it, if it has no label of its own
  */
 export function drawField(view, spot, by = "", cell = false) {
@@ -35,7 +35,11 @@ export function drawField(view, spot, by = "", cell = false) {
 function fieldHead({ marks }, { node, key }, id, control) {
   const text = node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`);
   const label = h(control ? "label" : "span", { class: "hitl-field-label", id, for: control, text, dir: "auto" });
-  return div("hitl-field-head", label, h("span", { class: "hitl-flag", text: marks && node.required ? "required" : "" }));
+  return div(
+    "hitl-field-head",
+    label,
+    h("span", { class: "hitl-flag", text: marks && node.required ? "required" : "" }),
+  );
 }
 
 /** Keep `el` up to date with its spot, and say in `main` what is wrong with it. */
@@ -61,9 +65,8 @@ function drawControl(view, spot, names) {
   return isLeaf(spot) ? drawLeaf(view, spot, names) : drawParts(view, spot, names.by);
 }
 
-const FIELD_WIDE = new Set(["object", "dict", "table"]);
 const isWide = ({ kind, item, branches = [] }) =>
-  FIELD_WIDE.has(kind) || (kind === "list" && isWide(item)) || branches.some(isWide);
+  ["object", "dict", "table"].includes(kind) || (kind === "list" && isWide(item)) || branches.some(isWide);
 
 /** A choice of the form, and the control of that form. Null and "not set" are forms, too. */
 function drawUnion(view, spot, by) {
@@ -86,27 +89,26 @@ function drawUnion(view, spot, by) {
   return { el: div("hitl-union", named(select.el, "Type", by), slot), update };
 }
 
-const FIELD_STATED = new Set(["boolean", "choice", "union"]); // their control shows these states itself
-const FIELD_TYPED = new Set(["number", "integer", "date", "time", "datetime", "duration", "secret", "json"]);
-
 /** Whether a place is filled, null or left out, and what leads from one to the other. */
 function drawState(view, spot, by, main) {
-  const { node, now } = spot;
+  const { kind, nullable, required } = spot.node;
   const el = h("span", { class: "hitl-state", hidden: true });
-  if (FIELD_STATED.has(node.kind) || !(node.nullable || mayLeave(spot) || now == null)) return { el, update: () => {} };
+  const shown = ["boolean", "choice", "union"].includes(kind); // by the control itself
+  if (shown || !(nullable || mayLeave(spot) || spot.now == null)) return { el, update: () => {} };
   const state = (text, act) => link(text, by, () => keepFocus([main], () => (act(), view.touch(spot))));
   const flag = h("span", { class: "hitl-flag" });
   const set = state("set", () => fill(spot));
   const none = state("null", () => (spot.now = null));
   const out = state("leave out", () => (spot.now = undefined));
   el.append(flag, set, none, out);
-  const nullable = node.nullable && node.kind !== "json";
+  const canFill = !isLeaf(spot) || ["text", "long_text", "constant"].includes(kind);
   const update = () => {
-    const missing = view.marks && node.required ? "" : "not set";
-    writeOrHide(flag, spot.now === undefined ? missing : spot.now === null && nullable ? "null" : "");
-    set.hidden = spot.now != null || FIELD_TYPED.has(node.kind);
-    none.hidden = !nullable || spot.now === null;
-    out.hidden = !mayLeave(spot) || spot.now === undefined;
+    const { now } = spot;
+    const missing = view.marks && required ? "" : "not set";
+    writeOrHide(flag, now === undefined ? missing : now === null && nullable && kind !== "json" ? "null" : "");
+    set.hidden = now != null || !canFill;
+    none.hidden = !nullable || kind === "json" || now === null;
+    out.hidden = !mayLeave(spot) || now === undefined;
     el.hidden = [...el.children].every((child) => child.hidden);
   };
   return { el, update };

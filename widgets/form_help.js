@@ -2,10 +2,8 @@
 
 import { boxText, textOf } from "./wire.js";
 
-const HELP_LIMITS = [
-  ...["minimum", "exclusive_minimum", "maximum", "exclusive_maximum", "step"],
-  ...["min_length", "max_length", "unique", "pattern"],
-];
+const HELP_LIMITS =
+  "minimum exclusive_minimum maximum exclusive_maximum step min_length max_length unique pattern".split(" ");
 
 /** @param {Record<string, any>} node */
 export function helpOf(node) {

@@ -62,7 +62,13 @@ function drawPick(view, spot, names, cell) {
     const el = h("input", { ...names, class: "hitl-box", type: "checkbox", onchange: () => take(el.checked) });
     return { el, update: () => (el.checked = spot.now) };
   }
-  const picks = kind === "boolean" ? [[true, "Yes"], [false, "No"]] : options.map((each) => [each.value, each.label]);
+  const picks =
+    kind === "boolean"
+      ? [
+          [true, "Yes"],
+          [false, "No"],
+        ]
+      : options.map((each) => [each.value, each.label]);
   const radios = picks.length <= 5 && !cell;
   if (nullable && picks.every(([wire]) => wire !== null)) picks.push([null, "null"]);
   if (mayLeave(spot)) picks.push([undefined, "not set"]);

@@ -4,7 +4,6 @@ import { drawField } from "./form_field.js";
 import { isMap, newPart } from "./form_spot.js";
 import { arrange, div, h, keepFocus, link, named, remembered, uid, write } from "./kit.js";
 
-/** Fields, then items or entries one below the other. */
 export function drawParts(view, spot, by) {
   const fields = div("hitl-fields");
   const list = h("ol", { class: "hitl-items", role: "list" });
@@ -51,7 +50,10 @@ export function drawRows(view, spot, by, list, drawRow) {
   });
   const update = () => {
     const rows = (spot.now ?? []).filter((part) => !map || part.loose).map(row);
-    arrange(list, rows.map(({ el }) => el));
+    arrange(
+      list,
+      rows.map(({ el }) => el),
+    );
     rows.forEach(({ place }, at) => place(at, rows.length));
     list.hidden = rows.length === 0;
     add.hidden = !item || spot.now == null;

@@ -46,7 +46,6 @@ function partOf({ children = [], item = SPOT_BOX }, step, wire, plan, path) {
   return plant(child, wire, plan, [...path, step]);
 }
 
-/** A new item, or a new value of an object. */
 export const newPart = ({ node }, step) => fill(partOf(node, step, undefined, { fill: true }, []));
 
 /** Put back what stood there, or what can stand there without a decision. */
@@ -81,11 +80,9 @@ export function type(spot, text) {
 
 export const pick = (spot, wire) => (spot.now = sameWire(wire, spot.from) ? spot.from : wire);
 
-/** What the control of a leaf shows. */
 export const shownText = ({ node }, wire) =>
   node.kind === "json" && wire !== undefined && wire?.$ !== "json" ? boxText(wire) : textOf(wire);
 
-/** May the key be left out? */
 export const mayLeave = ({ key, node, loose }) => key !== undefined && !node.required && !loose;
 
 /** What is wrong here: what the kernel says, or what can be seen without it. */
@@ -107,7 +104,6 @@ export function findFaults(root) {
   return faulty.length > 0;
 }
 
-/** Every spot that stands in the value now. */
 export function* spotsOf(spot) {
   yield spot;
   if (spot.now != null && !isLeaf(spot)) for (const part of [spot.now].flat()) yield* spotsOf(part);

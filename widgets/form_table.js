@@ -5,8 +5,6 @@ import { drawRows } from "./form_rows.js";
 import { isLeaf, isMap, isUnion, mayLeave, pick, plant, shownText, spotsOf, type } from "./form_spot.js";
 import { div, h, link, named, uid, write } from "./kit.js";
 
-const TABLE_FILTER = 6; // rows from which on a filter is worth its place
-
 export function drawTable(view, spot, by) {
   const columns = spot.node.item.children.map(([key, node]) => ({ key, node, id: uid() }));
   const parts = () => spot.now ?? [];
@@ -28,16 +26,17 @@ export function drawTable(view, spot, by) {
   const tools = div("hitl-tools", count, filter, remove);
   const all = tick("Select all", by, shown);
   const heads = columns.map(({ id, node, key }) => {
-    const help = h("span", { class: "hitl-help", text: node.description, dir: "auto" });
+    const help = h("span", { class: "hitl-help", text: node.description });
     return h("div", { role: "columnheader" }, h("span", { id, text: node.title || key, dir: "auto" }), help);
   });
-  const set = setRow(view, columns, picked);
+  const set = h("div", { class: "hitl-tr hitl-set", role: "row" });
   const head = h("div", { class: "hitl-thead", role: "rowgroup" }, tableRow("hitl-th", [all], heads), set);
   const body = h("div", { role: "rowgroup" });
   const table = named(h("div", { class: "hitl-table", role: "table" }, head, body), "", by);
   const widths = columns.map(({ node }) => (node.kind === "text" ? "minmax(12em, 2fr)" : "minmax(8em, 1fr)"));
   table.style.setProperty("--hitl-columns", widths.join(" "));
 
+  let last = 0; // selected rows, when they were last counted
   const drawn = new Map();
   const rows = drawRows(view, spot, by, body, (row, lead, buttons) => {
     const box = tick("Select", `${by} ${lead.id}`, () => [row]);
@@ -53,20 +52,27 @@ export function drawTable(view, spot, by) {
       box.checked = row.picked === true;
       el.hidden = !visible.has(row);
     }
-    const of = visible.size < total ? `${visible.size} of ` : "";
-    write(count, `${of}${total} ${total === 1 ? "row" : "rows"}${chosen ? `, ${chosen} selected` : ""}`);
+    write(count, `${visible.size} of ${total} rows, ${chosen} selected`);
     all.checked = chosen > 0 && chosen === visible.size;
     all.indeterminate = chosen > 0 && !all.checked;
     set.hidden = remove.hidden = chosen === 0;
-    filter.hidden = total < TABLE_FILTER && !filter.value;
-    tools.hidden = table.hidden = total === 0;
+    filter.hidden = total < 6 && !filter.value; // a few are found without
+    tools.hidden = filter.hidden && chosen === 0;
+    table.hidden = total === 0;
+    if (chosen === last) return;
+    last = chosen;
+    set.replaceChildren(...setCells(view, columns, picked));
   };
   filter.addEventListener("input", update);
   return { el: div("hitl-grid", tools, div("hitl-scroll", table), rows.add), update };
 }
 
 const rowText = (row) =>
-  [...spotsOf(row)].filter(isLeaf).map((cell) => shownText(cell, cell.now)).join("\n").toLowerCase();
+  [...spotsOf(row)]
+    .filter(isLeaf)
+    .map((cell) => shownText(cell, cell.now))
+    .join("\n")
+    .toLowerCase();
 
 const tableCell = (...content) => h("div", { role: "cell" }, ...content);
 const tableRow = (look, lead, cells, tools = "") =>
@@ -78,7 +84,7 @@ function fieldCell(view, spot, by) {
   return el;
 }
 
-/** One field a column; a whole form if the row holds anything else, so that nothing is hidden. */
+/** One field a column; a whole form if the row holds anything else. */
 function drawRow(view, row, columns, lead, tools) {
   const number = lead[1].id;
   if (!isMap(row) || row.now.length > columns.length) {
@@ -90,7 +96,7 @@ function drawRow(view, row, columns, lead, tools) {
 }
 
 /** One control a column: what is entered there goes to every picked row. */
-function setRow(view, columns, picked) {
+function setCells(view, columns, picked) {
   const name = h("span", { id: uid(), text: "Set" });
   const cells = columns.map(({ key, node, id }) => {
     const spot = { ...plant(node, undefined, {}), key };
@@ -107,5 +113,5 @@ function setRow(view, columns, picked) {
     };
     return fieldCell({ ...view, touch }, spot, `${name.id} ${id}`);
   });
-  return tableRow("hitl-set", [name], cells);
+  return [tableCell(name), ...cells];
 }

@@ -18,6 +18,7 @@ const OUTCOME_SIGNS = {
   aborted: "⊘",
   superseded: "↷",
 };
+const RECORD_LONG = 200; // characters
 const ROW_SIGNS = { on: ["✓", "chosen: "], off: ["–", "left out: "] };
 
 /** Draw a record once; it never changes. @param {CallRecord} record */
@@ -38,6 +39,9 @@ function recordRow({ label, text }, mark) {
   if (sign) row.append(h("span", { class: "hitl-row-sign", "aria-hidden": "true", text: sign }));
   if (sign) row.append(h("span", { class: "hitl-spoken", text: spoken }));
   if (label) row.append(h("span", { class: "hitl-row-label", text: label, dir: "auto" }));
-  row.append(h("span", { class: "hitl-row-text", text, dir: "auto" }));
+  // What may have to be scrolled can be reached by keyboard.
+  row.append(
+    h("span", { class: "hitl-row-text", text, dir: "auto", tabindex: text.length > RECORD_LONG ? "0" : null }),
+  );
   return row;
 }

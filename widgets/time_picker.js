@@ -29,11 +29,21 @@ export const timePicker = {
     return ({ rows, slots, loading }, draft) => {
       context.update(rows);
       writeOrHide(state, loading ? "Looking for free times…" : slots.length ? "" : "There is no time to choose from.");
-      const groups = Map.groupBy(slots.map((slot, at) => ({ ...slot, at })), ({ group }) => group);
+      const groups = Map.groupBy(
+        slots.map((slot, at) => ({ ...slot, at })),
+        ({ group }) => group,
+      );
       for (const group of groups.keys()) {
-        if (!drawn.has(group)) drawn.set(group, drawDay(group, by, name, (at) => change({ chosen: at })));
+        if (!drawn.has(group))
+          drawn.set(
+            group,
+            drawDay(group, by, name, (at) => change({ chosen: at })),
+          );
       }
-      arrange(days, [...groups.keys()].map((group) => drawn.get(group).el));
+      arrange(
+        days,
+        [...groups.keys()].map((group) => drawn.get(group).el),
+      );
       for (const [group, times] of groups) drawn.get(group).update(times, draft?.chosen);
       days.toggleAttribute("data-wrong", draft?.wrong === true);
     };
@@ -44,7 +54,12 @@ function drawDay(group, by, name, take) {
   const id = uid();
   let times = [];
   const options = drawOptions("radio", group ? id : by, (at) => take(times[at].at), name);
-  const el = h("div", { class: "hitl-day" }, h("p", { class: "hitl-day-name", id, text: group, hidden: !group }), options.el);
+  const el = h(
+    "div",
+    { class: "hitl-day" },
+    h("p", { class: "hitl-day-name", id, text: group, hidden: !group }),
+    options.el,
+  );
   const update = (now, chosen) => {
     times = now;
     options.update(times, (at) => times[at].at === chosen);

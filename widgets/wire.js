@@ -33,7 +33,12 @@ export function boxText(wire, pad = "\n") {
     const line = open + parts.join(", ") + close;
     return line.length < 80 && !line.includes("\n") ? line : open + inner + parts.join(`,${inner}`) + pad + close;
   };
-  if (Array.isArray(wire)) return block("[", wire.map((part) => boxText(part, inner)), "]");
+  if (Array.isArray(wire))
+    return block(
+      "[",
+      wire.map((part) => boxText(part, inner)),
+      "]",
+    );
   const parts = entriesOf(wire)?.map(([key, part]) => `${JSON.stringify(key)}: ${boxText(part, inner)}`);
   if (parts) return block("{", parts, "}");
   if (WIRE_LITERALS.has(wire?.$)) return wire.text;

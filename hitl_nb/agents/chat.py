@@ -23,10 +23,10 @@ from ag_ui.core import (
 )
 
 from hitl_nb._history import tool_calls
+from hitl_nb._offline import keep_offline
 from hitl_nb.agents._chunks import CallAssembler, Fragment
 from hitl_nb.agents._identity import fresh_message_id
 from hitl_nb.agents._outgoing import openai_messages
-from hitl_nb.agents.flow import keep_offline
 from hitl_nb.errors import AgentDefinitionError, MissingExtraError
 
 _OURS = ("messages", "tools", "stream")

@@ -7,7 +7,6 @@ concurrent runs cannot mix (facts/crewai.md §2.1, option C). A failing Flow rai
 
 import asyncio
 import importlib
-import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,23 +33,6 @@ from hitl_nb.errors import AgentDefinitionError, MissingExtraError
 
 _RESERVED = {"messages", "copilotkit", "tools", "context", "id", "ag-ui"}
 """Keys of a Flow's state that belong to the protocol, not to the user's shared state."""
-
-_QUIET = {
-    "CREWAI_DISABLE_TELEMETRY": "true",
-    "CREWAI_DISABLE_VERSION_CHECK": "true",
-    "CREWAI_TRACING_ENABLED": "false",
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-}
-"""Without these CrewAI and litellm call home (facts/crewai.md §8.3). A user's own setting wins."""
-
-
-def keep_offline() -> None:
-    """Switch CrewAI's and litellm's telemetry, version check and cost-map fetch off, unless the user set them.
-
-    litellm reads its switch at import, so this has to run first: ``import hitl_nb`` does it.
-    """
-    for name, value in _QUIET.items():
-        os.environ.setdefault(name, value)
 
 
 class FlowAgent:

@@ -15,7 +15,7 @@ FAILED: Final = 1
 PAUSED: Final = 75
 """The exit code of a run that waits for a person: EX_TEMPFAIL of sysexits.h, "try again later"."""
 
-_CHECK: Final = "from hitl_nb.testing._replay import check_environment; check_environment()"
+_CHECK: Final = "from hitl_nb.testing._environment import check_environment; check_environment()"
 
 
 def run_notebook(path: str | PathLike[str], *, timeout: int, out: Callable[[str], object]) -> int:

@@ -1,11 +1,12 @@
 """A litellm provider that plays what it is told: what scripted and replayed models have in common."""
 
 import asyncio
+import importlib.util
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hitl_nb.agents.flow import keep_offline
+from hitl_nb._offline import keep_offline
 from hitl_nb.errors import MissingExtraError
 from hitl_nb.testing._turns import Calls, Part, Says, fragments
 
@@ -50,6 +51,11 @@ class Reply:
             await self.pace()
         elif self.pace:
             await asyncio.sleep(self.pace)
+
+
+def has_litellm() -> bool:
+    """Whether litellm is installed; does not import it."""
+    return importlib.util.find_spec("litellm") is not None
 
 
 def the_litellm(what: str) -> Any:

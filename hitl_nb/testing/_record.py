@@ -11,11 +11,11 @@ from weakref import WeakSet
 
 from hitl_nb._calls import Call, decisions_watched
 from hitl_nb.people import Person, people_replaced
-from hitl_nb.testing._answers import Clerk
+from hitl_nb.testing._answers import LEFT_OPEN, Clerk
 from hitl_nb.testing._case import Answer, Case, Turn, write
 from hitl_nb.testing._heard import Heard
 from hitl_nb.testing._model import request_of
-from hitl_nb.testing._provider import the_litellm
+from hitl_nb.testing._provider import has_litellm, the_litellm
 from hitl_nb.testing._requests import comparable, learn_keys
 from hitl_nb.testing._seam import directly, every_model
 from hitl_nb.testing._turns import Calls, Part
@@ -53,7 +53,11 @@ class Recording:
     def _decided(self, call: Call) -> None:
         """Note a decision of a person, also one that the journal remembers; code decides in a replay, too."""
         decision = call._decision
-        if decision is not None and (call in self._asked or decision.via == "replay"):
+        if decision is None:
+            return
+        # A run may be stopped after a question was opened and before anybody was asked.
+        unasked = decision.outcome in LEFT_OPEN and call.asked_at is not None
+        if call in self._asked or unasked or decision.via == "replay":
             self._answers.append(self._clerk.answer(call, decision))
 
     @contextmanager
@@ -102,13 +106,13 @@ def record(path: str | PathLike[str]) -> Iterator[Recording]:
         path: The file, JSON. It is written at the end; an exception that leaves the block leaves it as it was.
 
     Raises:
-        MissingExtraError: litellm is not installed.
         UsageError: Something is being recorded or replayed here already.
         OSError: The file cannot be written.
     """
     recording = Recording(Path(os.path.abspath(path)))
     with ExitStack() as stack:
-        stack.enter_context(every_model(_real_models(recording), alias=str))
+        if has_litellm():  # else there is no model that could be heard
+            stack.enter_context(every_model(_real_models(recording), alias=str))
         stack.enter_context(people_replaced(recording._witnesses))
         stack.enter_context(decisions_watched(recording._decided))
         yield recording

@@ -1,10 +1,7 @@
 """`replay`: a recorded session without its model and its people; asked anything else, it fails and says what."""
 
 import asyncio
-import atexit
-import importlib.util
 import itertools
-import logging
 import os
 from contextlib import ExitStack
 from os import PathLike
@@ -14,16 +11,15 @@ from hitl_nb._calls import Call
 from hitl_nb._waiting import until_decided
 from hitl_nb.errors import InvalidValue, ReplayMismatch, ScriptError
 from hitl_nb.journal import Journal, default_journal
-from hitl_nb.people import Person, people_replaced
+from hitl_nb.people import people_replaced
 from hitl_nb.testing._answers import LEFT_OPEN, Clerk
 from hitl_nb.testing._case import Answer, Case, Turn, read
 from hitl_nb.testing._differences import aligned, difference
 from hitl_nb.testing._model import request_of
-from hitl_nb.testing._provider import Reply, provider
+from hitl_nb.testing._provider import Reply, has_litellm, provider
 from hitl_nb.testing._requests import comparable
 from hitl_nb.testing._seam import every_model
 
-_log = logging.getLogger("hitl_nb")
 _numbers = itertools.count(1)
 
 _PATIENCE: Final = 10.0
@@ -70,8 +66,7 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
     def __enter__(self) -> Self:
         self._case = read(self._path)
         with ExitStack() as stack:
-            # Without litellm there is no model that could be called through it.
-            if self._case.turns or importlib.util.find_spec("litellm") is not None:
+            if self._case.turns or has_litellm():  # else there is no model that could be called
                 stack.enter_context(every_model(provider(self._reply), alias=lambda _: "case"))
             stack.enter_context(people_replaced(lambda _: [ReplayedPerson(self)]))
             # What is replayed is no decision of anybody's: it neither enters the record nor is found there.
@@ -207,31 +202,6 @@ class ReplayedPerson:
 
     def __repr__(self) -> str:
         return f"<ReplayedPerson of {self._case!r}>"
-
-
-def from_variable(file: str) -> Person:
-    """Replay `file` for the rest of this process (``HITL_NB_PEOPLE=replay:<file>``); gives who answers."""
-    case = replay(file).__enter__()
-    _of_environment.append(case)
-    atexit.register(_report)
-    return ReplayedPerson(case)
-
-
-_of_environment: list[replay] = []
-
-
-def check_environment() -> None:
-    """Raise what leaving the block would raise, had there been one."""
-    for case in _of_environment:
-        case.__exit__(None, None, None)
-    _of_environment.clear()
-
-
-def _report() -> None:
-    try:
-        check_environment()
-    except ScriptError as error:
-        _log.error("%s", error)
 
 
 def _as_written(path: str) -> str:

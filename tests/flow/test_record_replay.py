@@ -150,7 +150,8 @@ async def test_a_question_that_was_still_open_when_the_run_was_stopped_stays_ope
         session = plan(person)
         run = session.start("Plan a trip")
         while not session.pending:
-            await asyncio.sleep(0.01)
+            assert run.status == "running", run
+            await asyncio.sleep(0)
         run.stop()
         await run.settled()
         return told(session)

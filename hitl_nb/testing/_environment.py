@@ -1,0 +1,39 @@
+"""``HITL_NB_PEOPLE=replay:<file>``: a recorded session around a whole notebook, without a change to it.
+
+Found through the entry-point group ``hitl_nb.people``, so that what asks people need not know who replays them.
+"""
+
+import atexit
+import logging
+
+from hitl_nb.errors import ScriptError
+from hitl_nb.people import Person
+from hitl_nb.testing._replay import ReplayedPerson, replay
+
+_log = logging.getLogger("hitl_nb")
+_playing: list[replay] = []
+
+
+def from_variable(file: str) -> Person:
+    """Replay `file` for the rest of this process (``HITL_NB_PEOPLE=replay:<file>``); gives who answers.
+
+    Begins with the first session or checkpoint; a model that is called before is the real one.
+    """
+    case = replay(file).__enter__()
+    _playing.append(case)
+    atexit.register(_report)
+    return ReplayedPerson(case)
+
+
+def check_environment() -> None:
+    """Raise what leaving the block would raise, had there been one."""
+    for case in _playing:
+        case.__exit__(None, None, None)
+    _playing.clear()
+
+
+def _report() -> None:
+    try:
+        check_environment()
+    except ScriptError as error:
+        _log.error("%s", error)
