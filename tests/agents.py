@@ -21,7 +21,6 @@ from ag_ui.core import (
 
 from hitl_nb.testing._turns import Says, fragments, parts_of
 
-
 _message_ids = itertools.count(int(time.time() * 1e6))
 """Never the same twice, also after a restart: agents that reuse message ids overwrite what was said."""
 

@@ -22,7 +22,7 @@ function setErrors(root, errors) {
   }
 }
 
-/** @type {import("./frame.js").Card}  Its draft: the value, and the spot that changed last (undefined: any may have). */
+/** @type {import("./frame.js").Card}  `touched` in a draft is the spot that changed last (undefined: any). */
 export const form = {
   seed: (props) => ({ root: formRoot(props) }),
   answer: ({ root }) => ({ edits: editsOf(root) }),
@@ -34,27 +34,33 @@ export const form = {
     const fields = div("hitl-form");
     body.append(context.el, fields);
     let [root, held, value, errors, was] = /** @type {any[]} */ ([]);
-    const view = { updates: new Map(), marks: false, touch };
-    function touch(spot) {
-      if (spot) spot.error = "";
-      change({ root, touched: spot });
-    }
+    let rest = 0; // the time of the next preview: a large one takes long
+    const view = {
+      updates: new Map(),
+      marks: false,
+      touch(spot) {
+        if (spot) spot.error = "";
+        change({ root, touched: spot });
+      },
+    };
     const updateAll = () => view.updates.forEach((update) => update());
     return (props, draft, phase) => {
       context.update(props.rows);
-      if (draft ? draft.root !== root : props.value !== value) {
+      const start = performance.now();
+      if (draft ? draft.root !== root : props.value !== value && start >= rest) {
         root = draft?.root ?? formRoot(props);
         view.marks = props.mode === "answer";
         view.updates.clear();
-        // The title of the card is the label of its fields.
         const by = isMap(root) && !root.node.nullable ? el.getAttribute("aria-labelledby") : "";
         fields.replaceChildren(drawField(view, root, by));
+        value = props.value;
+        rest = 4 * performance.now() - 3 * start;
       } else if (draft !== held) draft.touched ? view.updates.get(draft.touched)?.() : updateAll();
       if (draft && (props.errors !== errors || (was === "sending" && !phase))) {
         setErrors(root, props.errors);
         updateAll();
       }
-      [held, value, errors, was] = [draft, props.value, props.errors, phase];
+      [held, errors, was] = [draft, props.errors, phase];
     };
   },
 };

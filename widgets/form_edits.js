@@ -1,10 +1,10 @@
-// What the person changed, as the edits that Python makes on the original (hitl_nb/_schema/_edits.py): taken away first,
-// then put in order, then changed where it stands, so that every path is right when its turn comes.
+// What the person changed, as the edits that Python makes on the original (hitl_nb/_schema/_edits.py): what is gone, then
+// the order, then what changed where it stands, so that every path is right when its turn comes.
 
 import { isList, isMap, isUnion } from "./form_spot.js";
 import { entriesOf, objectOf, sameWire } from "./wire.js";
 
-/** @returns {{ path: (string | number)[], op: "set" | "add" | "remove" | "move" | "unset", value?: any }[]} */
+/** @returns {{ path: (string | number)[], op: string, value?: any }[]} */
 export function editsOf(spot, path = [], edits = []) {
   const { from, now } = spot;
   const set = () => edits.push({ path, op: "set", value: wireOf(spot) });

@@ -1,17 +1,16 @@
-// One place of a form: its label, its control, whether it is there at all, its help, and what is wrong with it.
+// One place of a form: its label, its control, whether it is there, its help, and what is wrong with it.
 
 import { helpOf } from "./form_help.js";
 import { drawLeaf } from "./form_leaf.js";
 import { drawParts } from "./form_rows.js";
-import { choose, fill, isLeaf, isUnion, mayLeave, wrongWith } from "./form_spot.js";
+import { choose, fill, isLeaf, isText, isUnion, mayLeave, wrongWith } from "./form_spot.js";
 import { drawTable } from "./form_table.js";
 import { arrange, div, h, keepFocus, link, named, remembered, uid, writeOrHide } from "./kit.js";
 import { drawSelect } from "./options.js";
 
 /**
- * @param {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} view  what brings each spot up to
- *   date, what to call after a change, whether required fields are marked
- * @param {string} [by]  the ids of what labels it, if it has no label of its own
+ * @param {{ updates: Map<any, () => void>, touch: (spot?: any) => void, marks: boolean }} view  one drawing of a form
+ * @param {string} [by]  the ids of what labels the field, if it has no label of its own
  */
 export function drawField(view, spot, by = "", cell = false) {
   const { node } = spot;
@@ -25,7 +24,7 @@ export function drawField(view, spot, by = "", cell = false) {
   (leaf || by ? main : head).append(state.el);
   const help = by ? "" : helpOf(node);
   const about = help && uid();
-  if (help) main.append(h("p", { class: "hitl-help", id: about, dir: "auto", text: help }));
+  if (help) main.append(h("p", { class: "hitl-help", id: about, text: help }));
   const el = div("hitl-field", head, main);
   el.toggleAttribute("data-wide", isWide(node));
   if (!leaf && !cell) named(el, "", names).role = "group";
@@ -34,7 +33,7 @@ export function drawField(view, spot, by = "", cell = false) {
 
 function fieldHead({ marks }, { node, key }, id, control) {
   const text = node.title || (key === undefined ? "Value" : key.trim() || `"${key}"`);
-  const label = h(control ? "label" : "span", { class: "hitl-field-label", id, for: control, text, dir: "auto" });
+  const label = h(control ? "label" : "span", { class: "hitl-field-label", id, for: control, text });
   return div(
     "hitl-field-head",
     label,
@@ -48,7 +47,7 @@ export function follow(view, spot, el, main, update, control, about = "") {
   const now = () => {
     update();
     const text = wrongWith(spot);
-    if (text) main.append((wrong ??= h("p", { class: "hitl-wrong", id: uid(), dir: "auto" })));
+    if (text) main.append((wrong ??= h("p", { class: "hitl-wrong", id: uid() })));
     if (wrong) writeOrHide(wrong, text);
     el.toggleAttribute("data-wrong", text !== "");
     control?.setAttribute("aria-invalid", String(text !== ""));
@@ -101,7 +100,7 @@ function drawState(view, spot, by, main) {
   const none = state("null", () => (spot.now = null));
   const out = state("leave out", () => (spot.now = undefined));
   el.append(flag, set, none, out);
-  const canFill = !isLeaf(spot) || ["text", "long_text", "constant"].includes(kind);
+  const canFill = !isLeaf(spot) || isText(spot) || kind === "constant";
   const update = () => {
     const { now } = spot;
     const missing = view.marks && required ? "" : "not set";

@@ -1,18 +1,16 @@
-// One value, one control. A number is typed as text, so that every digit survives; a date gets the browser's own control
-// where that shows it to the last digit.
+// One value, one control. A number is typed as text, so that every digit survives.
 
 import { mayLeave, pick, shownText, type } from "./form_spot.js";
 import { sameWire, textOf } from "./wire.js";
 import { h } from "./kit.js";
 import { drawOptions, drawSelect } from "./options.js";
 
-const LEAF_NATIVE = { date: "date", time: "time", datetime: "datetime-local", secret: "password" };
-const LEAF_HINTS = { datetime: "2026-11-29T10:00:00Z", duration: "PT1H30M" };
+const LEAF_NATIVE = { date: "date", time: "time", datetime: "datetime-local" };
 const LEAF_MODES = { number: "decimal", integer: "numeric" };
 
 export function drawLeaf(view, spot, { id, by, cell }) {
   const { kind, options } = spot.node;
-  const names = { id, "aria-labelledby": by, class: "hitl-input", dir: "auto" };
+  const names = { id, "aria-labelledby": by, class: "hitl-input" };
   if (kind === "boolean" || kind === "choice") return drawPick(view, spot, names, cell);
   if (kind !== "constant") return drawText(view, spot, names, cell);
   const el = h("output", { ...names, class: "hitl-constant" });
@@ -23,7 +21,7 @@ function drawText(view, spot, names, cell) {
   const { kind } = spot.node;
   const lines = ["text", "long_text", "json"].includes(kind);
   const el = h(lines ? "textarea" : "input", { ...names, "data-kind": kind, inputmode: LEAF_MODES[kind] });
-  if (!lines) el.type = LEAF_NATIVE[kind] ?? "text";
+  if (!lines) el.type = kind === "secret" ? "password" : (LEAF_NATIVE[kind] ?? "text");
   el.step = "any"; // seconds are no fault
   el.autocomplete = kind === "secret" ? "new-password" : "off";
   el.spellcheck = kind === "long_text";
@@ -42,14 +40,14 @@ function drawText(view, spot, names, cell) {
     const { now, error } = spot;
     const text = shownText(spot, now).replaceAll(/\r\n?/g, "\n");
     if (text !== last) el.value = last = text;
-    // What a date's own control cannot show, or what is wrong and out of its reach, such as an offset.
-    if (kind in LEAF_NATIVE && kind !== "secret" && (error || (text && !el.value))) {
+    // What a date's control cannot show, or what is wrong and has no place in it, such as an offset.
+    if (kind in LEAF_NATIVE && (error || (text && !el.value))) {
       el.type = "text";
       el.value = text;
     }
     if (lines) el.rows = Math.min(text.split("\n").length, 16);
     const state = now === undefined ? "not set" : now === null ? "null" : "";
-    el.placeholder = now?.$ === "secret" ? "unchanged" : cell ? state : (LEAF_HINTS[kind] ?? "");
+    el.placeholder = now?.$ === "secret" ? "unchanged" : cell ? state : kind === "duration" ? "PT1H30M" : "";
   };
   return { el, update };
 }
@@ -62,13 +60,7 @@ function drawPick(view, spot, names, cell) {
     const el = h("input", { ...names, class: "hitl-box", type: "checkbox", onchange: () => take(el.checked) });
     return { el, update: () => (el.checked = spot.now) };
   }
-  const picks =
-    kind === "boolean"
-      ? [
-          [true, "Yes"],
-          [false, "No"],
-        ]
-      : options.map((each) => [each.value, each.label]);
+  const picks = options?.map((each) => [each.value, each.label]) ?? [true, false].map((on) => [on, on ? "Yes" : "No"]);
   const radios = picks.length <= 5 && !cell;
   if (nullable && picks.every(([wire]) => wire !== null)) picks.push([null, "null"]);
   if (mayLeave(spot)) picks.push([undefined, "not set"]);

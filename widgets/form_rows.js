@@ -31,7 +31,7 @@ export function drawRows(view, spot, by, list, drawRow) {
   const row = remembered((part) => {
     const oninput = () => ((part.key = lead.value), view.touch(spot));
     const lead = map
-      ? named(h("input", { class: "hitl-input", value: part.key, dir: "auto", oninput }), "Key", by)
+      ? named(h("input", { class: "hitl-input", value: part.key, oninput }), "Key", by)
       : h("span", { class: "hitl-number", id: uid() });
     const tool = (sign, text, act) =>
       link(text, `${by} ${lead.id}`, () => change((parts) => act(parts, parts.indexOf(part))), sign);

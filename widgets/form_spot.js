@@ -1,19 +1,19 @@
 // The value as the person has it: a tree of spots, one for each place, with what was proposed there and what stands
-// there now. All views of a form share the tree; what is sent is the difference (form_edits.js).
+// there now. What is sent is the difference.
 
 import { boxText, entriesOf, sameWire, textOf, typedFault, typedWire } from "./wire.js";
 
 // A spot has a `node` of the form, a wire `from`, and `now`: undefined (nothing there), null, a wire, the spots inside, or
 // the spot of a union's branch; `kept` is what that was before it was null or left out. A part has a `fromKey`, where it
-// stood (undefined: it is new), and an object's a `key` now, which may change if it is `loose`.
+// stood (undefined: it is new), and in an object a `key`, which may change if it is `loose`.
 
 export const isList = ({ node }) => ["list", "table", "tuple"].includes(node.kind);
 export const isMap = ({ node }) => node.kind === "object" || node.kind === "dict";
 export const isUnion = ({ node }) => node.kind === "union";
 export const isLeaf = (spot) => !isList(spot) && !isMap(spot) && !isUnion(spot);
-const isText = ({ node }) => node.kind === "text" || node.kind === "long_text";
+export const isText = ({ node }) => node.kind === "text" || node.kind === "long_text";
 
-/** The spot for `wire` and all that is in it. @param {{ fill?: boolean, layout?: Map<string, number | null> }} plan */
+/** The spot for `wire` and all that is in it; if `plan.fill`, also for what needs no decision. */
 export function plant(node, wire, plan, path = []) {
   const spot = { node, from: wire, now: wire };
   const fills = plan.fill && node.required && (!isLeaf(spot) || node.kind === "constant");
@@ -39,7 +39,7 @@ function entryParts(node, entries, plan, path) {
   });
 }
 
-const SPOT_BOX = { kind: "json", title: "", required: false };
+const SPOT_BOX = { kind: "json", required: false };
 
 function partOf({ children = [], item = SPOT_BOX }, step, wire, plan, path) {
   const [, child] = children.find(([name]) => name === step) ?? [step, item];

@@ -1,4 +1,4 @@
-// A list of flat objects as a table, made for hundreds of rows: find some, pick some, set or remove them together.
+// A list of flat objects as a table, made for hundreds of rows: find, pick, set or remove some together.
 
 import { drawField, follow } from "./form_field.js";
 import { drawRows } from "./form_rows.js";
@@ -8,7 +8,11 @@ import { div, h, link, named, uid, write } from "./kit.js";
 export function drawTable(view, spot, by) {
   const columns = spot.node.item.children.map(([key, node]) => ({ key, node, id: uid() }));
   const parts = () => spot.now ?? [];
-  const shown = () => parts().filter((row) => !filter.value || rowText(row).includes(filter.value.toLowerCase()));
+  const shown = () => {
+    const wanted = filter.value.toLowerCase();
+    const has = (cell) => isLeaf(cell) && shownText(cell, cell.now).toLowerCase().includes(wanted);
+    return parts().filter((row) => !wanted || [...spotsOf(row)].some(has));
+  };
   const picked = () => shown().filter((row) => row.picked);
   const tick = (text, names, which) => {
     const onchange = () => (which().forEach((row) => (row.picked = box.checked)), view.touch(spot));
@@ -27,7 +31,7 @@ export function drawTable(view, spot, by) {
   const all = tick("Select all", by, shown);
   const heads = columns.map(({ id, node, key }) => {
     const help = h("span", { class: "hitl-help", text: node.description });
-    return h("div", { role: "columnheader" }, h("span", { id, text: node.title || key, dir: "auto" }), help);
+    return h("div", { role: "columnheader" }, h("span", { id, text: node.title || key }), help);
   });
   const set = h("div", { class: "hitl-tr hitl-set", role: "row" });
   const head = h("div", { class: "hitl-thead", role: "rowgroup" }, tableRow("hitl-th", [all], heads), set);
@@ -67,22 +71,11 @@ export function drawTable(view, spot, by) {
   return { el: div("hitl-grid", tools, div("hitl-scroll", table), rows.add), update };
 }
 
-const rowText = (row) =>
-  [...spotsOf(row)]
-    .filter(isLeaf)
-    .map((cell) => shownText(cell, cell.now))
-    .join("\n")
-    .toLowerCase();
-
 const tableCell = (...content) => h("div", { role: "cell" }, ...content);
 const tableRow = (look, lead, cells, tools = "") =>
   h("div", { class: `hitl-tr ${look}`, role: "row" }, tableCell(...lead), ...cells, tableCell(tools));
 
-function fieldCell(view, spot, by) {
-  const el = drawField(view, spot, by, true);
-  el.setAttribute("role", "cell");
-  return el;
-}
+const fieldCell = (view, spot, by) => Object.assign(drawField(view, spot, by, true), { role: "cell" });
 
 /** One field a column; a whole form if the row holds anything else. */
 function drawRow(view, row, columns, lead, tools) {

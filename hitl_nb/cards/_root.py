@@ -27,8 +27,17 @@ class CardList(anywidget.AnyWidget):
         on_drawn: Called when a browser says that it is there.
     """
 
-    _esm = traitlets.Unicode(linked("run")).tag(sync=True)
-    _css = traitlets.Unicode(stylesheet("kit")).tag(sync=True)
+    # Read when the first run is shown, not at import.
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+
+    @traitlets.default("_esm")
+    def _linked_module(self) -> str:
+        return linked("run")
+
+    @traitlets.default("_css")
+    def _stylesheet(self) -> str:
+        return stylesheet("kit")
 
     def __init__(self, on_answer: Callable[[dict[str, Any]], None], on_drawn: Callable[[], None]) -> None:
         super().__init__()

@@ -151,7 +151,7 @@ async def test_a_question_that_was_still_open_when_the_run_was_stopped_stays_ope
         run = session.start("Plan a trip")
         while not session.pending:
             assert run.status == "running", run
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.01)
         run.stop()
         await run.settled()
         return told(session)
@@ -163,6 +163,35 @@ async def test_a_question_that_was_still_open_when_the_run_was_stopped_stays_ope
         messages = await stopped(thinking)
     with replay(path):
         assert await stopped(None) == messages
+
+
+async def test_a_question_that_was_stopped_before_anybody_was_asked_is_asked_of_nobody_in_the_replay(path):
+    async def stopped(person):
+        session = plan(person)
+        run = session.start("Plan a trip")
+
+        def at_once(entry):
+            if hasattr(entry, "call"):
+                entry.call.observe(lambda change: run.stop() if change.new == "executing" else None, "status")
+
+        with run.transcript.watched(at_once):
+            await run.settled()
+        return told(session)
+
+    async def nobody(call):
+        raise AssertionError("a person was asked")
+
+    with the_model(), record(path):
+        messages = await stopped(nobody)
+    assert [answer["outcome"] for answer in json.loads(path.read_text())["answers"]] == ["aborted"]
+    with replay(path):
+        assert await stopped(None) == messages
+    with replay(path):
+        run = plan().start("Plan a trip")
+        while run.status != "waiting":
+            await asyncio.sleep(0.01)
+        run.stop()
+        await run.settled()
 
 
 # -- other ways to call a model -------------------------------------------------------------------------------

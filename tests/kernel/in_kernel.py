@@ -46,7 +46,7 @@ async def until_parked(count: int) -> None:
     """Wait until this many messages are held back behind the running cell."""
     kernel = current_kernel()
     assert kernel is not None
-    while _parked(kernel) < count:  # noqa: ASYNC110 - the kernel has no event for it
+    while _parked(kernel) < count:
         await asyncio.sleep(0.01)
 
 

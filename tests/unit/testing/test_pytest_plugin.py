@@ -73,7 +73,7 @@ def test_every_fixture_says_what_it_is_for(tmp_path):
     _, output = run_pytest(tmp_path, "", "--fixtures")
     for name in ("scripted_model", "scripted_person", "replay"):
         assert f"{name} -- " in output
-    assert "no docstring available" not in output.split("fixtures defined from pytest_hitl_nb")[1]
+    assert "no docstring available" not in output.split("fixtures defined from hitl_nb.pytest_plugin")[1]
 
 
 def test_a_pytest_that_uses_none_of_them_imports_nothing_of_ours(tmp_path):
@@ -83,17 +83,16 @@ def test_a_pytest_that_uses_none_of_them_imports_nothing_of_ours(tmp_path):
 import sys
 
 def test_start_up_stays_fast():
-    assert "pytest_hitl_nb" in sys.modules
-    heavy = {"hitl_nb", "ipywidgets", "anywidget", "litellm", "crewai", "pydantic"} & set(sys.modules)
+    assert "hitl_nb.pytest_plugin" in sys.modules
+    heavy = {"hitl_nb.people", "ipywidgets", "anywidget", "litellm", "crewai", "pydantic"} & set(sys.modules)
     assert heavy == set()
 """,
-        "-ppytest_hitl_nb",
+        "-phitl_nb.pytest_plugin",
         PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",  # others may import what they like
     )
     assert code == 0, output
 
 
-def test_the_project_names_the_plugin_and_carries_it():
+def test_the_project_names_the_plugin():
     text = (REPO / "pyproject.toml").read_text(encoding="utf-8")
-    assert 'hitl_nb = "pytest_hitl_nb"' in text
-    assert '"pytest_hitl_nb.py"' in text
+    assert 'hitl_nb = "hitl_nb.pytest_plugin"' in text

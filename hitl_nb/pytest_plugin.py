@@ -1,7 +1,7 @@
 """Fixtures of hitl_nb for pytest: a model and people from a script, and recorded sessions.
 
-Not inside the package, since every run of pytest in this environment loads it, also one that has nothing to do with
-hitl_nb: whatever takes time to import is imported by the test that uses it.
+Every run of pytest in this environment loads it, also one that has nothing to do with hitl_nb: whatever takes time to
+import is imported by the test that uses it.
 """
 
 from collections.abc import Callable, Iterator
