@@ -34,7 +34,7 @@ export const form = {
     const fields = div("hitl-form");
     body.append(context.el, fields);
     let [root, held, value, errors, was] = /** @type {any[]} */ ([]);
-    let rest = 0; // the time of the next preview: a large one takes long
+    let rest = 0; // when the next preview may be drawn
     const view = {
       updates: new Map(),
       marks: false,

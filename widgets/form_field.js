@@ -43,7 +43,7 @@ function fieldHead({ marks }, { node, key }, id, control) {
 
 /** Keep `el` up to date with its spot, and say in `main` what is wrong with it. */
 export function follow(view, spot, el, main, update, control, about = "") {
-  let wrong; // made when it is needed: a table has thousands of cells
+  let wrong; // made when needed: a table has thousands of cells
   const now = () => {
     update();
     const text = wrongWith(spot);

@@ -22,10 +22,10 @@ export function drawParts(view, spot, by) {
 export function drawRows(view, spot, by, list, drawRow) {
   const { item, children = [] } = spot.node;
   const map = isMap(spot);
-  const fixed = map ? 0 : children.length; // the first of a tuple stay where they are
-  const change = (act) => keepFocus([list, add], () => (act(spot.now), view.touch(spot)));
+  const fixed = map ? 0 : children.length; // the first of a tuple stay there
   const add = link("Add", by, () => {
-    change((parts) => parts.push(map ? { ...newPart(spot), key: "", loose: true } : newPart(spot, parts.length)));
+    spot.now.push(map ? { ...newPart(spot), key: "", loose: true } : newPart(spot, spot.now.length));
+    view.touch(spot);
     list.lastElementChild.querySelector(":is(input, textarea, select):not([type=checkbox])")?.focus();
   });
   const row = remembered((part) => {
@@ -33,11 +33,17 @@ export function drawRows(view, spot, by, list, drawRow) {
     const lead = map
       ? named(h("input", { class: "hitl-input", value: part.key, oninput }), "Key", by)
       : h("span", { class: "hitl-number", id: uid() });
-    const tool = (sign, text, act) =>
-      link(text, `${by} ${lead.id}`, () => change((parts) => act(parts, parts.indexOf(part))), sign);
-    const move = (step) => (parts, at) => parts.splice(at + step, 0, ...parts.splice(at, 1));
-    const [up, down] = [tool("↑", "Move up", move(-1)), tool("↓", "Move down", move(1))];
-    const remove = tool("×", "Remove", (parts, at) => parts.splice(at, 1));
+    const tool = (sign, text, step) => {
+      const change = () => {
+        const at = spot.now.indexOf(part);
+        spot.now.splice(at, 1);
+        if (step) spot.now.splice(at + step, 0, part);
+        view.touch(spot);
+      };
+      const near = () => [el, el.nextElementSibling, el.previousElementSibling, add];
+      return link(text, `${by} ${lead.id}`, () => keepFocus(near(), change), sign);
+    };
+    const [up, down, remove] = [tool("↑", "Move up", -1), tool("↓", "Move down", 1), tool("×", "Remove", 0)];
     const tools = h("span", { class: "hitl-row-tools" }, ...(map ? [] : [up, down]), remove);
     const place = (at, count) => {
       if (map) lead.ariaLabel = `Key ${part.key}`;
@@ -46,14 +52,13 @@ export function drawRows(view, spot, by, list, drawRow) {
       up.disabled = at <= fixed;
       down.disabled = at === count - 1;
     };
-    return { el: drawRow(part, lead, tools), place };
+    const el = drawRow(part, lead, tools);
+    return { el, place };
   });
   const update = () => {
     const rows = (spot.now ?? []).filter((part) => !map || part.loose).map(row);
-    arrange(
-      list,
-      rows.map(({ el }) => el),
-    );
+    const els = rows.map(({ el }) => el);
+    arrange(list, els);
     rows.forEach(({ place }, at) => place(at, rows.length));
     list.hidden = rows.length === 0;
     add.hidden = !item || spot.now == null;

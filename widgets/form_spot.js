@@ -97,7 +97,7 @@ export function wrongWith(spot) {
 export function findFaults(root) {
   const faulty = [...spotsOf(root)].filter((spot) => {
     if (spot.partial) spot.error = "This is not complete.";
-    // What has no key cannot be left out.
+    // An item cannot be left out.
     else if (spot !== root && spot.now === undefined && spot.key === undefined) spot.error = "Nothing is entered here.";
     return wrongWith(spot);
   });

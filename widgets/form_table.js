@@ -11,7 +11,7 @@ export function drawTable(view, spot, by) {
   const shown = () => {
     const wanted = filter.value.toLowerCase();
     const has = (cell) => isLeaf(cell) && shownText(cell, cell.now).toLowerCase().includes(wanted);
-    return parts().filter((row) => !wanted || [...spotsOf(row)].some(has));
+    return parts().filter((row) => !wanted || row.fromKey === undefined || [...spotsOf(row)].some(has));
   };
   const picked = () => shown().filter((row) => row.picked);
   const tick = (text, names, which) => {
@@ -40,7 +40,7 @@ export function drawTable(view, spot, by) {
   const widths = columns.map(({ node }) => (node.kind === "text" ? "minmax(12em, 2fr)" : "minmax(8em, 1fr)"));
   table.style.setProperty("--hitl-columns", widths.join(" "));
 
-  let last = 0; // selected rows, when they were last counted
+  let last = 0; // selected rows, as last seen
   const drawn = new Map();
   const rows = drawRows(view, spot, by, body, (row, lead, buttons) => {
     const box = tick("Select", `${by} ${lead.id}`, () => [row]);

@@ -82,9 +82,10 @@ export function arrange(parent, els) {
 
 const KIT_CONTROLS = ":is(input, textarea, select, button):not(:disabled, [hidden], [hidden] *)";
 
-/** Give the focus to the first control in one of `places`. @returns {boolean} whether there is one */
+/** Give the focus to the first control in one of `places` (null = none). @returns {boolean} whether there is one */
 export function focusIn(...places) {
-  const controls = places.map((place) => (place.matches(KIT_CONTROLS) ? place : place.querySelector(KIT_CONTROLS)));
+  const here = places.filter((place) => place?.isConnected);
+  const controls = here.map((place) => (place.matches(KIT_CONTROLS) ? place : place.querySelector(KIT_CONTROLS)));
   const first = controls.find(Boolean);
   first?.focus();
   return first !== undefined;

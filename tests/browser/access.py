@@ -44,8 +44,9 @@ async def tab_stops(cards: Any) -> list[str]:
           document.addEventListener("focusin", note);
           document.activeElement?.blur();
           getSelection().collapse(document.body, 0);
-          // Some come up only when the focus is near.
-          return document.querySelectorAll("#el :is(input, select, textarea, button):not([hidden], [hidden] *)").length;
+          // Some come up only when the focus is near, and a date is several stops.
+          const all = document.querySelectorAll("#el :is(input, select, textarea, button):not([hidden], [hidden] *)");
+          return all.length + 6 * document.querySelectorAll("#el :is([type^=date], [type=time])").length;
         }"""
     )
     for _ in range(shown):

@@ -94,6 +94,14 @@ async def test_removing_an_item_leaves_the_focus_in_the_list(cards):
     assert await edits(cards) == [{"path": ["tags", 1], "op": "remove"}, {"path": ["tags", 0], "op": "remove"}]
 
 
+async def test_removing_one_of_many_leaves_the_focus_beside_it(cards):
+    await cards.put(form(Tags, {"tags": list("abcdefgh")}))
+    await cards.button("Remove Tags 6").click()
+    await expect(cards.page.get_by_role("textbox", name="Tags 6")).to_be_focused()
+    await cards.button("Remove Tags 7").click()
+    await expect(cards.page.get_by_role("textbox", name="Tags 6")).to_be_focused()
+
+
 async def test_a_new_item_that_is_no_text_must_be_something(cards):
     await cards.put(form({"properties": {"n": {"type": "array", "items": {"type": "integer"}}}}, {"n": [1]}))
     await cards.button("Add n").click()
@@ -275,6 +283,13 @@ async def test_a_row_that_holds_more_than_the_columns_is_shown_whole(cards):
     await expect(control(cards, "extra")).to_have_value('{"deep": 1}')
     await expect(cards.page.get_by_role("textbox", name="3", exact=True)).to_have_value('"no stage at all"')
     assert await edits(cards) == []
+
+
+async def test_a_new_row_is_there_whatever_the_filter(cards):
+    await cards.put(form(Plan, plan(12)))
+    await cards.page.get_by_role("searchbox", name="Filter Stages").fill("Stage 3")
+    await cards.button("Add Stages").click()
+    await expect(cards.page.get_by_role("textbox", name="Name 13")).to_be_focused()
 
 
 @pytest.mark.parametrize("count", [200, 2_000])

@@ -48,9 +48,20 @@ def schema(place: str, attack: str) -> dict[str, Any]:
 def value(place: str, attack: str) -> dict[str, Any]:
     said, enum, name = (words(place, attack, each) for each in ("value", "enum value", "property name"))
     return {
-        "text": said, "long": f"{said}\n{said}", "number": said, "day": said, "pick": enum, "many": enum,
-        "fixed": enum, "union": said, "list": [said], "table": [{"cell": said, said: said}, said],
-        "dict": {said: said}, "json": {said: [said]}, "nested": {name: said}, name: said,
+        "text": said,
+        "long": f"{said}\n{said}",
+        "number": said,
+        "day": said,
+        "pick": enum,
+        "many": enum,
+        "fixed": enum,
+        "union": said,
+        "list": [said],
+        "table": [{"cell": said, said: said}, said],
+        "dict": {said: said},
+        "json": {said: [said]},
+        "nested": {name: said},
+        name: said,
     }
 
 
