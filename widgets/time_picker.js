@@ -1,7 +1,7 @@
 // A time to choose, under the day that it is on. The slots come from the application, perhaps a moment later.
 
 import { drawContext } from "./context.js";
-import { arrange, h, uid, writeOrHide } from "./kit.js";
+import { arrange, div, h, uid, writeOrHide } from "./kit.js";
 import { drawOptions } from "./options.js";
 
 /**
@@ -22,47 +22,37 @@ export const timePicker = {
     const name = uid();
     const context = drawContext();
     const state = h("p", { class: "hitl-none", "aria-live": "polite" });
-    const days = h("div", { class: "hitl-days" });
+    const days = div("hitl-days");
     body.append(context.el, state, days);
     /** @type {Map<string, ReturnType<typeof drawDay>>} */
     const drawn = new Map();
+    const take = (at) => change({ chosen: at });
     return ({ rows, slots, loading }, draft) => {
       context.update(rows);
       writeOrHide(state, loading ? "Looking for free times…" : slots.length ? "" : "There is no time to choose from.");
-      const groups = Map.groupBy(
-        slots.map((slot, at) => ({ ...slot, at })),
-        ({ group }) => group,
-      );
-      for (const group of groups.keys()) {
-        if (!drawn.has(group))
-          drawn.set(
-            group,
-            drawDay(group, by, name, (at) => change({ chosen: at })),
-          );
-      }
-      arrange(
-        days,
-        [...groups.keys()].map((group) => drawn.get(group).el),
-      );
-      for (const [group, times] of groups) drawn.get(group).update(times, draft?.chosen);
+      const groups = [...new Set(slots.map(({ group }) => group))];
+      const shown = groups.map((group) => drawn.get(group) ?? drawDay(group, by, name, take));
+      shown.forEach((day, at) => {
+        drawn.set(groups[at], day);
+        day.update(slots, draft?.chosen);
+      });
+      const els = shown.map(({ el }) => el);
+      arrange(days, els);
       days.toggleAttribute("data-wrong", draft?.wrong === true);
     };
   },
 };
 
+/** The slots of one group; all days are one group of radio buttons, called `name`. */
 function drawDay(group, by, name, take) {
-  const id = uid();
-  let times = [];
-  const options = drawOptions("radio", group ? id : by, (at) => take(times[at].at), name);
-  const el = h(
-    "div",
-    { class: "hitl-day" },
-    h("p", { class: "hitl-day-name", id, text: group, hidden: !group }),
-    options.el,
-  );
-  const update = (now, chosen) => {
-    times = now;
-    options.update(times, (at) => times[at].at === chosen);
+  const heading = h("p", { class: "hitl-day-name", id: uid(), text: group, hidden: !group });
+  /** @type {number[]} */
+  let places = [];
+  const options = drawOptions("radio", group ? heading.id : by, (at) => take(places[at]), name);
+  const update = (slots, chosen) => {
+    places = [...slots.keys()].filter((at) => slots[at].group === group);
+    const times = places.map((at) => slots[at]);
+    options.update(times, (at) => places[at] === chosen);
   };
-  return { el, update };
+  return { el: div("hitl-day", heading, options.el), update };
 }

@@ -43,10 +43,12 @@ class Asking:
         if call not in self.transcript:
             self.transcript.add(CallEntry(key=call.id, call=call))
         for person in self.people:
-            call._is_put_to(person)
-            await person(call)
             if call.decided:
                 return
+            call._is_put_to(person)
+            await person(call)
+        if call.decided:
+            return
         raise NoHumanError(nobody_answered(call, "every one of `people` passed"))
 
 

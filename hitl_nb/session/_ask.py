@@ -171,10 +171,12 @@ class Asker:
 
     async def _ask_people(self, call: Call, people: Sequence[Person]) -> None:
         for person in people:
+            if call.decided:  # by code, a moment ago: nobody is to be asked for nothing
+                return
             call._is_put_to(person)
             await person(call)
-            if call.decided:
-                return
+        if call.decided:
+            return
         raise NoHumanError(nobody_answered(call, "every one of `people` passed"))
 
     async def _execute(self, tool: FrontendTool, call: Call, args: Any, before: Sequence[Awaitable[None]]) -> None:

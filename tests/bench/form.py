@@ -1,7 +1,7 @@
 """How long a large table takes to be drawn, as a ratio to the plainest widget that draws as many controls.
 
-``python -m tests.bench.form``: in one page of Chromium, from the message of the kernel to the next frame. The plain widget
-draws the same rows as text box and select, without a label, a check or an edit: what no form can be faster than.
+``python -m tests.bench.form``: in one page of Chromium, from the message of the kernel to the next frame. The plain
+widget draws the same rows as text box and select, without a label, a check or an edit: what no form can be faster than.
 """
 
 import asyncio

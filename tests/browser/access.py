@@ -80,9 +80,10 @@ def _give_up(reason: str) -> Any:
     pytest.skip(reason)
 
 
-async def violations(cards: Any) -> list[str]:
-    """What axe-core calls serious or critical in the runs of the page, one line each."""
-    found = await cards.run("axe.run('#el', { resultTypes: ['violations'] })")
+async def violations(cards: Any, *rules: str) -> list[str]:
+    """What axe-core calls serious or critical in the runs of the page, one line each; by all rules, or those named."""
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    found = await cards.run(f"axe.run('#el', {json.dumps(options)})")
     return [
         f"{each['id']}: {node['html'][:160]} ({node['failureSummary'][:200]})"
         for each in found["violations"]

@@ -13,14 +13,14 @@ def approval(key: str = "c1", *, risk: str | None = None, reason: str | None = N
 
 
 def choice(
-    *labels: str, multiple: bool = False, min: int | None = 1, max: int | None = None, notes: str = "", **changes: Any
+    *labels: str, multiple: bool = False, limits: tuple[int, int | None] = (1, None), notes: str = "", **changes: Any
 ) -> Item:
     props = {
         "rows": [],
         "options": [{"label": label, "note": notes} for label in labels],
         "multiple": multiple,
-        "min": min,
-        "max": max if multiple else 1,
+        "min": limits[0],
+        "max": limits[1] if multiple else 1,
     }
     asked = {"name": "pick_seat", "title": "Pick seat", "message": "Where do you want to sit?", **changes}
     return call(card="choice", props=props, **asked)
@@ -60,7 +60,7 @@ SMALL_STATES: dict[str, dict[str, Any]] = {
     "approval-why": {"items": [approval(risk="high", reason="required")], "acts": ["confirm"]},
     "choice": {"items": [choice(*_SEATS)]},
     "choice-notes": {"items": [choice(*_SEATS, notes="Free of charge, as long as there are any left.")]},
-    "choice-many": {"items": [choice(*_PLANETS, multiple=True, min=1, max=3)], "acts": ["key"]},
+    "choice-many": {"items": [choice(*_PLANETS, multiple=True, limits=(1, 3))], "acts": ["key"]},
     "choice-none": {"items": [choice(*_SEATS)], "acts": ["confirm"]},
     "text": {"items": [text(placeholder="Anything but Titanic")]},
     "text-long": {"items": [text(long=True, initial="Dear Ada,\n\n")]},

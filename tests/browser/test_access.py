@@ -40,21 +40,24 @@ async def put_on(cards: Cards, theme: str) -> None:
     await cards.page.evaluate(
         """async (theme) => {
           document.querySelectorAll("link[href$='t.css'], link[href$='k.css']").forEach((link) => link.remove());
-          document.body.dataset.jpThemeLight = String(theme === "light");
-          await addStylesheet(`/${theme}.css`);
+          document.documentElement.style.colorScheme = theme === "system-dark" ? "dark" : "";
+          document.body.dataset.jpThemeLight = String(!theme.endsWith("dark"));
+          if (!theme.startsWith("system")) await addStylesheet(`/${theme}.css`);
           await addStylesheet("/kit.css");
         }""",
         theme,
     )
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-async def test_axe_finds_nothing_serious_on_any_card_in_any_state(axed, theme):
+@pytest.mark.parametrize(
+    ("theme", "rules"), [("light", ()), ("dark", ("color-contrast",)), ("system-dark", ("color-contrast",))]
+)
+async def test_axe_finds_nothing_serious_on_any_card_in_any_state(axed, theme, rules):
     found = []
     await put_on(axed, theme)
     for name in STATES:
         await show(axed, name)
-        found += [f"{name}: {each}" for each in await violations(axed)]
+        found += [f"{name}: {each}" for each in await violations(axed, *rules)]
         await axed.unmount()
     assert not found, "\n".join(found)
 
@@ -62,9 +65,11 @@ async def test_axe_finds_nothing_serious_on_any_card_in_any_state(axed, theme):
 async def test_axe_would_have_found_it(axed):
     await show(axed, "text-long")
     await axed.page.evaluate("document.querySelector('#el textarea').removeAttribute('id')")
+    await axed.page.evaluate("document.querySelector('#el .hitl-title').style.color = '#999'")
+    await put_on(axed, "light")
     found = await violations(axed)
     await axed.unmount()
-    assert "label" in [each.split(":")[0] for each in found]
+    assert {"label", "color-contrast"} <= {each.split(":")[0] for each in found}
 
 
 async def test_every_control_of_every_state_has_a_name(axed):

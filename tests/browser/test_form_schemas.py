@@ -1,6 +1,6 @@
 """Real tools' schemas, drawn in Chromium: untouched nothing changes, and each control changes its own place only.
 
-A sample of the file; ``HITL_ALL_SCHEMAS=1 python -m pytest tests/browser/test_form_schemas.py`` draws all of it (2 minutes).
+A sample of the file; with ``HITL_ALL_SCHEMAS=1`` in the environment all of it, which takes minutes.
 """
 
 import json
@@ -18,7 +18,7 @@ from tests.conformance.schemas import Case, cases, differences
 from tests.conftest import shared_file
 
 PROBE = Path(__file__).with_name("form_probe.js").read_text(encoding="utf-8")
-SAMPLE = 72
+SAMPLE = 63
 EMPTY_BRANCH = "Nothing is entered here."
 """What a union says that was switched to a form in which nothing is entered yet."""
 

@@ -116,14 +116,14 @@ async def test_nothing_is_chosen_from_the_start(cards):
 @pytest.mark.parametrize(
     ("limits", "ticks", "words"),
     [
-        ({"min": 2}, 1, "Choose at least 2."),
-        ({"min": 1, "max": 2}, 3, "Choose 1 to 2."),
-        ({"min": 2, "max": 2}, 1, "Choose exactly 2."),
-        ({"min": 0, "max": 1}, 2, "Choose up to 1."),
+        ((2, None), 1, "Choose at least 2."),
+        ((1, 2), 3, "Choose 1 to 2."),
+        ((2, 2), 1, "Choose exactly 2."),
+        ((0, 1), 2, "Choose up to 1."),
     ],
 )
 async def test_too_few_or_too_many_are_not_sent(cards, limits, ticks, words):
-    await cards.put(choice(*SEATS, multiple=True, **limits))
+    await cards.put(choice(*SEATS, multiple=True, limits=limits))
     for name in SEATS[:ticks]:
         await cards.box(name).check()
     await cards.button(f"Confirm {ticks} of 3").click()
@@ -132,7 +132,7 @@ async def test_too_few_or_too_many_are_not_sent(cards, limits, ticks, words):
 
 
 async def test_none_is_a_choice_where_it_may_be(cards):
-    await cards.put(choice(*SEATS, multiple=True, min=0))
+    await cards.put(choice(*SEATS, multiple=True, limits=(0, None)))
     await cards.button("Confirm 0 of 3").click()
     assert await value(cards) == {"chosen": []}
 
