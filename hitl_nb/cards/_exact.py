@@ -54,13 +54,26 @@ def _boxed(wire: Wire, path: Path, boxes: list[Path]) -> Wire:
         return [_boxed(part, [*path, place], boxes) for place, part in enumerate(wire)]
     if not isinstance(wire, dict):
         return wire
-    if "$" not in wire:
+    if "$" not in wire and not any(map(suspicious, wire)):
         return {key: _boxed(part, [*path, key], boxes) for key, part in wire.items()}
-    if wire["$"] == "object":
-        return {**wire, "entries": [[key, _boxed(part, [*path, _key(key)], boxes)] for key, part in wire["entries"]]}
+    if "$" not in wire or wire["$"] == "object":
+        return _boxed_object(list(wire["entries"] if "$" in wire else wire.items()), path, boxes)
     if wire["$"] == "escaped":  # a lone surrogate
         boxes.append(path)
     return wire
+
+
+def _boxed_object(entries: list[Any], path: Path, boxes: list[Path]) -> Wire:
+    # A key that hides something cannot be shown as a label: the whole object becomes JSON text.
+    if any(isinstance(key, str) and suspicious(key) for key, _ in entries):
+        boxes.append(path)
+    shown = [[_escaped(key), _boxed(part, [*path, _key(key)], boxes)] for key, part in entries]
+    return {"$": "object", "entries": shown}
+
+
+def _escaped(key: Wire) -> Wire:
+    hides = isinstance(key, str) and suspicious(key)
+    return {"$": "escaped", "text": json.dumps(key)} if hides else key
 
 
 def _key(key: Wire) -> str:

@@ -36,6 +36,12 @@ def item_of(entry: Entry, warnings: dict[str, str]) -> Item:
     return {"key": entry.key, "type": "note", "level": entry.level, "text": visible(entry.text)}
 
 
+def headline_of(call: Call) -> Item:
+    """Give the item that stands for a call while a widget of the user's own draws it: which tool asks, and what."""
+    words = f"{_title(call.name)} ({call.name})" + (f": {call.message}" if call.message else "")
+    return {"key": call.id, "type": "note", "level": "info", "text": visible(words)}
+
+
 def _call_item(call: Call, warnings: dict[str, str]) -> Item:
     try:
         return _framed(call, card_of(call), warnings.get(call.id))

@@ -16,7 +16,7 @@ from hitl_nb._calls import Call
 from hitl_nb._transcript import CallEntry, Entry, Transcript
 from hitl_nb.cards._card import Card
 from hitl_nb.cards._choose import card_of, has_preview, rendered, use_default
-from hitl_nb.cards._items import item_of
+from hitl_nb.cards._items import headline_of, item_of
 from hitl_nb.cards._record import bundle, record_of_call
 from hitl_nb.cards._root import CardList
 from hitl_nb.errors import HitlError
@@ -129,6 +129,8 @@ class RunView:
             self._warnings[call.id] = f"Its `render` returned a `{type(widget).__name__}`, not a widget."
             return
         self._home[call.id] = self._lists[-1]
+        # What is asked stands above the user's widget; the record takes its place afterwards.
+        self._lists[-1].put(headline_of(call), soon=False)
         self._slots[call.id] = widget
         self._lists.append(self._new_list())
         self._box.children = (*self._box.children, widget, self._lists[-1])

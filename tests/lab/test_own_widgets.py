@@ -41,6 +41,7 @@ async def test_two_questions_at_once_are_answered_in_reverse_and_each_gets_its_o
     await notebook.run("setup")
     await notebook.run("ask")
     page = notebook.page
+    await expect(page.get_by_text("Order (order): Ask what to eat.")).to_have_count(2)
     await page.get_by_role("button", name="pie").click()
     await page.get_by_role("button", name="Order dinner").click()
     await expect(page.get_by_role("button", name="Order dinner")).to_have_count(0)  # its record took its place

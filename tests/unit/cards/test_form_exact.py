@@ -194,3 +194,13 @@ async def test_an_edit_of_a_stress_schema_is_told_exactly():
             ((edit),) = call.edits
             assert (edit["from"], edit["to"]) == (touched[0], f"{touched[0]} ☃"), case.id
     assert told > 100
+
+
+def test_a_key_that_hides_something_is_shown_written_out_in_a_box_of_its_object():
+    from hitl_nb.cards._exact import readable_value
+
+    shown, layout, hid = readable_value({"plain": 1, "to": {"pay\u202eme": 1}}, [])
+    assert hid
+    assert layout == [{"path": ["to"], "branch": None}]
+    assert "\u202e" not in repr(shown)
+    assert shown["to"]["entries"][0][0] == {"$": "escaped", "text": '"pay\\u202eme"'}
