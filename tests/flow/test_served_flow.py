@@ -1,43 +1,18 @@
 """The documentation's own server, not a line changed, driven by a session as in-process Flows are."""
 
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
-from hitl_nb import Session, human_in_the_loop
+from hitl_nb import Session
 from hitl_nb.agents import HttpAgent
-from hitl_nb.cards import StepReview
 from hitl_nb.errors import AgentError
 from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, says
+from tests.flow.mars import PROPOSED, generate_task_steps, the_trip_is_planned, without_launch
 from tests.flow.seed import code_block, seed_flow
 from tests.serving import serving
 
 pytestmark = pytest.mark.timeout(180)  # the first test of a process imports crewai
-
-
-class Step(BaseModel):
-    description: str
-    status: Literal["enabled", "disabled", "executing"]
-
-
-@human_in_the_loop(render=StepReview)
-def generate_task_steps(steps: list[Step]) -> list[Step]:
-    """Propose the steps of a task for the user to approve."""
-
-
-PROPOSED = [
-    Step(description="Pack the naïve ☃ rover", status="enabled"),
-    Step(description="Launch", status="enabled"),
-    Step(description="Land", status="executing"),
-]
-
-
-def without_launch(call: Any) -> list[Step]:
-    return [
-        step.model_copy(update={"status": "disabled"}) if step.description == "Launch" else step
-        for step in call.args.steps
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -50,26 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 async def test_the_next_model_request_holds_exactly_what_the_person_chose(server):
-    model = ScriptedModel([calls("generate_task_steps", steps=PROPOSED), says("Packing, then landing.")])
-    with model, ScriptedPerson([without_launch]) as person:
-        session = Session(server, tools=[generate_task_steps], people=[person])
-        reply = await session.run("Plan a trip to Mars")
-
-    first, second = model.requests
-    assert [tool["function"]["name"] for tool in first.tools] == ["generate_task_steps"]
-    results = [message for message in second.messages if message["role"] == "tool"]
-    assert len(results) == 1
-    assert second.messages.index(results[0]) == len(second.messages) - 1
-    asked = second.messages[-2]
-    assert asked["role"] == "assistant"
-    assert [call["id"] for call in asked["tool_calls"]] == [results[0]["tool_call_id"]] == ["call_1"]
-    assert results[0]["content"] == (
-        '[{"description":"Pack the naïve ☃ rover","status":"enabled"},'
-        '{"description":"Launch","status":"disabled"},{"description":"Land","status":"executing"}]'
-    )
-    assert reply.text == "Packing, then landing."
-    assert [message.role for message in reply.messages] == ["user", "assistant", "tool", "assistant"]
-    assert reply.decisions[0].answer == without_launch(reply.decisions[0])
+    await the_trip_is_planned(server)
 
 
 async def test_message_ids_stay_the_same_although_the_server_mints_others_for_every_snapshot(server):
