@@ -16,8 +16,8 @@ NO_NEWS = mkdir -p $(LAB_SETTINGS) && printf '%s\n' \
 .PHONY: demo test check unit notebooks lab refresh browser clean
 
 demo: $(VENV)/.demo ## Open JupyterLab on the quickstart: no key, no network, no question.
-	$(BIN)/jupyter lab $(ROOT_FLAG) --LabApp.news_url= \
-		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks/01_quickstart.ipynb
+	$(BIN)/jupyter lab $(ROOT_FLAG) --LabApp.default_url=/lab/tree/notebooks/01_quickstart.ipynb \
+		--LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 
 test: check unit notebooks lab ## Everything, cheap things first. CI runs exactly this.
 
