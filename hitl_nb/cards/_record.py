@@ -89,7 +89,7 @@ def bundle(entries: Iterable[tuple[Entry, Record | None]]) -> dict[str, str]:
     pairs = list(entries)
     body = "".join(_html(entry, record) for entry, record in pairs)
     return {
-        "text/html": f'<div class="hitl-record" style="max-width:46em">{body}</div>',
+        "text/html": f'<div class="hitl-record" style="max-width:54em">{body}</div>',
         "text/plain": "\n".join(line for entry, record in pairs for line in _lines(entry, record)),
     }
 
