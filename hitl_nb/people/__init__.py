@@ -8,7 +8,7 @@ small as this::
             call.respond({"approved": True}, by="read-only policy")
 """
 
-from hitl_nb.people._asking import Asking, asking, current_asking
+from hitl_nb.people._asking import Asking, ask_in_turn, asking, current_asking
 from hitl_nb.people._compose import AllOf, Escalate, Remember
 from hitl_nb.people._notebook import NotebookPerson
 from hitl_nb.people._person import Person, nobody_answered, people_of, people_replaced
@@ -27,6 +27,7 @@ __all__ = [
     "Rule",
     "ScriptedPerson",
     "allow",
+    "ask_in_turn",
     "asking",
     "current_asking",
     "delivering",

@@ -42,13 +42,22 @@ class Asking:
         """
         if call not in self.transcript:
             self.transcript.add(CallEntry(key=call.id, call=call))
-        for person in self.people:
-            if call.decided:
-                return
-            call._is_put_to(person)
-            await person(call)
-        if call.decided:
+        await ask_in_turn(call, self.people)
+
+
+async def ask_in_turn(call: Call, people: Sequence[Person]) -> None:
+    """Put a call to one person after the other until it is decided.
+
+    Raises:
+        NoHumanError: Everybody passed, or nobody can be asked.
+        Exception: Whatever a person raised; the call is then still open.
+    """
+    for person in people:
+        if call.decided:  # by code, a moment ago: nobody is to be asked for nothing
             return
+        call._is_put_to(person)
+        await person(call)
+    if not call.decided:
         raise NoHumanError(nobody_answered(call, "every one of `people` passed"))
 
 

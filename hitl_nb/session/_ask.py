@@ -17,8 +17,8 @@ from ag_ui.core import ToolCall, ToolMessage
 from hitl_nb._calls import Call, Decision, Recorder
 from hitl_nb._encoding import encode
 from hitl_nb._tools import FrontendTool, GateTool, HumanTool, ToolBox
-from hitl_nb.errors import InvalidValue, NoHumanError
-from hitl_nb.people import Person, nobody_answered
+from hitl_nb.errors import InvalidValue
+from hitl_nb.people import Person, ask_in_turn
 from hitl_nb.session._checkpoints import Checkpoint
 
 Replayed = Literal["", "events", "journal"]
@@ -155,29 +155,19 @@ class Asker:
     async def _ask(self, call: Call, expires_at: datetime | None, first: Sequence[Person] = ()) -> None:
         people = [*first, *self._people]
         if expires_at is None:
-            await self._ask_people(call, people)
+            await ask_in_turn(call, people)
             return
         left = (expires_at - datetime.now(UTC)).total_seconds()
         try:
             async with asyncio.timeout(left) as limit:
                 if left > 0:  # nobody is asked what cannot be answered any more
-                    await self._ask_people(call, people)
+                    await ask_in_turn(call, people)
         except TimeoutError:
             if not limit.expired():
                 raise
         # No effect on a call that was answered in the same moment: the first decision counts.
         if not call.decided:
             call._refuse("expired", f"not answered before {expires_at.isoformat()}", via="timeout")
-
-    async def _ask_people(self, call: Call, people: Sequence[Person]) -> None:
-        for person in people:
-            if call.decided:  # by code, a moment ago: nobody is to be asked for nothing
-                return
-            call._is_put_to(person)
-            await person(call)
-        if call.decided:
-            return
-        raise NoHumanError(nobody_answered(call, "every one of `people` passed"))
 
     async def _execute(self, tool: FrontendTool, call: Call, args: Any, before: Sequence[Awaitable[None]]) -> None:
         if before:
