@@ -26,10 +26,11 @@ from ag_ui.core import (
 )
 
 from hitl_nb._history import open_calls, tool_calls
+from hitl_nb.agents._library import library
 from hitl_nb.agents._outgoing import presentable
 from hitl_nb.agents._settle import settled
 from hitl_nb.agents._translate import Translator
-from hitl_nb.errors import AgentDefinitionError, MissingExtraError
+from hitl_nb.errors import AgentDefinitionError
 
 _RESERVED = {"messages", "copilotkit", "tools", "context", "id", "ag-ui"}
 """Keys of a Flow's state that belong to the protocol, not to the user's shared state."""
@@ -195,11 +196,4 @@ def _require_messages(flow: Any) -> None:
 
 
 def _crewai_module(name: str) -> Any:
-    """Import at the moment of use: crewai costs 10 s, and `import hitl_nb` must not (facts/crewai.md §8.1)."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"Running a CrewAI Flow needs `{name}`, which cannot be imported ({error}). "
-            'Install it with `pip install "hitl-nb[crewai]"` and restart the kernel.'
-        ) from error
+    return library(name, extra="crewai", what="Running a CrewAI Flow")

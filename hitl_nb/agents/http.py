@@ -7,7 +7,6 @@ ends the run with an `AgentError`. A POST is never repeated by itself, since a r
 """
 
 import asyncio
-import importlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
@@ -16,10 +15,11 @@ from typing import Any
 from ag_ui.core import PROTOCOL_VERSION, Event, RunAgentInput, RunErrorEvent, RunFinishedEvent, RunStartedEvent
 from pydantic_core import PydanticSerializationError, to_json
 
+from hitl_nb.agents._library import library
 from hitl_nb.agents._outgoing import presentable
 from hitl_nb.agents._unique import UniqueCalls
 from hitl_nb.agui import parse_event
-from hitl_nb.errors import AgentDefinitionError, AgentError, MissingExtraError, UsageError
+from hitl_nb.errors import AgentDefinitionError, AgentError, UsageError
 
 _CONNECT_SECONDS = 10.0
 
@@ -66,7 +66,7 @@ class HttpAgent:
         timeout: float | None = 300.0,
         client: Any = None,
     ) -> None:
-        self._httpx, self._sse = _library("httpx"), _library("httpx_sse")
+        self._httpx, self._sse = (library(name, extra="http", what="`HttpAgent`") for name in ("httpx", "httpx_sse"))
         self._url = self._checked(url)
         self._headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **(headers or {})}
         self._timeout = timeout
@@ -220,13 +220,3 @@ async def _next(events: AsyncGenerator[Event, None], over: bool) -> Event | None
 def _excerpt(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= 300 else words[:299] + "…"
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"`HttpAgent` needs `{name}`, which cannot be imported ({error}). "
-            'Install it with `pip install "hitl-nb[http]"` and restart the kernel.'
-        ) from error

@@ -122,7 +122,7 @@ async def test_two_approvers_must_both_say_yes_and_both_are_in_the_record():
 async def test_one_no_of_two_declines_and_the_second_is_not_asked():
     ada, bob = ScriptedPerson([lambda c: c.decline("too much")], name="ada"), ScriptedPerson([], name="bob")
     call = (await decided_by(AllOf(ada, bob), 1))[0]
-    assert (call.outcome, call.reason, call.answered_by) == ("declined", "too much", None) or call.reason == "too much"
+    assert (call.outcome, call.reason, call.answered_by) == ("declined", "too much", "ada")
     assert bob.asked == []
 
 

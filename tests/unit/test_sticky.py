@@ -1,5 +1,6 @@
 """A decision with a key sticks: the same question about the same input is not asked twice."""
 
+import pandas
 import pytest
 
 from hitl_nb import Journal, approve, choose, interrupt, review
@@ -60,7 +61,6 @@ async def test_without_a_key_every_question_is_asked():
 
 
 async def test_a_table_is_compared_by_content():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1, 2]})
     person = ScriptedPerson([True, True])
     await approve("Use it?", frame, key="frame", people=person)
