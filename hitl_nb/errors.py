@@ -7,18 +7,22 @@
     │   ├── ToolDefinitionError    a tool that cannot be offered to a model
     │   ├── AgentDefinitionError   something that cannot be run as an agent
     │   ├── MissingExtraError      an optional library is not installed (also an ImportError)
-    │   ├── NotAwaitedError        `session.run(...)` without `await`
+    │   ├── NotAwaitedError        a question or a run used as if it were its answer, without `await`
+    │   │   └── NotAwaitedAttributeError   an attribute of it (also an AttributeError)
+    │   ├── AlreadyAwaitedError    a question or a run awaited twice (also a RuntimeError)
     │   ├── CallNotOpenError       an answer before the question is complete
+    │   ├── NotYourTurn            an answer while somebody else is being asked
     │   ├── LoopBlockedError       a question whose answer could never arrive
     │   └── SessionBusyError       a second run while one is under way
     ├── InvalidValue           arguments or an answer that do not fit their type
     ├── NotApproved            a checkpoint's question that ended without a yes
     │   ├── Declined               a person said no
     │   ├── Cancelled              the question was withdrawn
+    │   ├── ChangedWhileWaiting    what it is about was changed before the answer came
     │   └── Expired                nobody answered in time
     ├── NoHumanError           a question, and nobody who could answer it
     ├── AgentError             the agent's run failed (the cause is its `__cause__`)
-    ├── RunStopped             `run.stop()` ended what you await
+    ├── RunStopped             `stop()` ended what you await
     ├── FollowUpLimit          the model keeps calling tools
     ├── HistoryError           a tool call without exactly one adjacent result
     ├── ProtocolError          an AG-UI event stream out of order
@@ -36,8 +40,10 @@ from typing import Any
 __all__ = [
     "AgentDefinitionError",
     "AgentError",
+    "AlreadyAwaitedError",
     "CallNotOpenError",
     "Cancelled",
+    "ChangedWhileWaiting",
     "Declined",
     "Expired",
     "FollowUpLimit",
@@ -50,7 +56,9 @@ __all__ = [
     "MissingExtraError",
     "NoHumanError",
     "NotApproved",
+    "NotAwaitedAttributeError",
     "NotAwaitedError",
+    "NotYourTurn",
     "ProtocolError",
     "ReplayMismatch",
     "RunStopped",
@@ -82,11 +90,23 @@ class MissingExtraError(UsageError, ImportError):
 
 
 class NotAwaitedError(UsageError):
-    """The result of ``session.run(...)`` was used without ``await``."""
+    """A question or a run was used as if it were its answer: ``if approve("Drop?"):`` without ``await``."""
+
+
+class NotAwaitedAttributeError(NotAwaitedError, AttributeError):
+    """An attribute was looked up on a question or a run that was not awaited; to ``hasattr`` it is just not there."""
+
+
+class AlreadyAwaitedError(UsageError, RuntimeError):
+    """A question or a run was awaited or started a second time; it is never asked twice."""
 
 
 class CallNotOpenError(UsageError):
     """``respond`` while the model is still writing the arguments."""
+
+
+class NotYourTurn(UsageError):  # noqa: N818 - what happened, not a fault
+    """A click on a question that is being put to somebody else: a rule decides first, the time for it is up."""
 
 
 class LoopBlockedError(UsageError):
@@ -125,6 +145,10 @@ class Cancelled(NotApproved):
     """The question was withdrawn."""
 
 
+class ChangedWhileWaiting(NotApproved):
+    """Code has changed what the question is about while it was open: nobody has approved what it is now."""
+
+
 class Expired(NotApproved):
     """Nobody answered in time, which is not a no, and certainly not a yes."""
 
@@ -142,7 +166,7 @@ class AgentError(HitlError):
 
 
 class RunStopped(HitlError):  # noqa: N818 - what happened, not a fault
-    """The run you await was stopped by ``run.stop()``; its open calls were closed as not executed."""
+    """The run or question you await was stopped by its ``stop()``; open calls were closed as not executed."""
 
 
 class FollowUpLimit(HitlError):  # noqa: N818

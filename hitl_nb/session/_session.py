@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from ag_ui.core import CustomEvent, Event, Message, ToolCallResultEvent
 
+from hitl_nb._awaiting import line_of
 from hitl_nb._calls import Call
 from hitl_nb._history import open_calls
 from hitl_nb._tools import InterruptHandler, SessionTool, ToolBox
@@ -120,7 +121,10 @@ class Session:
             AgentError: The agent reported a failure, or broke off.
             Exception: Whatever the agent raised, itself.
         """
-        return PendingRun(lambda: self._start(text, foreground=True, pending=pending), f"session.run({text!r})")
+        return PendingRun(
+            lambda *, foreground: self._start(text, foreground=foreground, pending=pending),
+            line_of("session.run", text, more=pending != "error"),
+        )
 
     def start(self, text: str, *, pending: Pending = "error") -> Run:
         """Send `text` and return at once; the run goes on in the background, with its cards in this cell.
@@ -147,7 +151,9 @@ class Session:
         Raises:
             Exception: All that `run` raises.
         """
-        return PendingRun(lambda: self._launch(None, foreground=True, replay=[]), "session.resume()")
+        return PendingRun(
+            lambda *, foreground: self._launch(None, foreground=foreground, replay=[]), "session.resume()"
+        )
 
     def connect(self, events: Iterable[Event]) -> PendingRun:
         """Replay the AG-UI events of earlier runs, ask again what they left open, and go on; use it with ``await``.
@@ -162,7 +168,9 @@ class Session:
             ProtocolError: The events are out of order; besides, all that `run` raises.
         """
         replay = list(events)
-        return PendingRun(lambda: self._launch(None, foreground=True, replay=replay), "session.connect(events)")
+        return PendingRun(
+            lambda *, foreground: self._launch(None, foreground=foreground, replay=replay), "session.connect(events)"
+        )
 
     def _start(self, text: str, *, foreground: bool, pending: Pending = "error") -> Run:
         if not isinstance(text, str):
