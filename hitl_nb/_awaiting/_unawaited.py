@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -126,6 +127,13 @@ class Unawaited(NotAnAnswer, Coroutine[Any, Any, T_co], Generic[T_co]):
             pass
 
     if not TYPE_CHECKING:
+
+        def __bool__(self) -> bool:
+            __tracebackhide__ = True
+            # From Python 3.12 on, asyncio tests its coroutine for truth to write a task's repr, as `asyncio.run` does.
+            if sys._getframe(1).f_globals.get("__name__") == "asyncio.base_tasks":
+                return True
+            self._refuse("bool()")
 
         def __getattr__(self, name: str) -> Any:
             __tracebackhide__ = True
