@@ -6,11 +6,13 @@ An agent pauses, a card appears in the cell, a person decides, and the run goes 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hitl_nb import _process as _process  # notes what the process was started with, so it comes first
 from hitl_nb._offline import keep_offline
 
 if TYPE_CHECKING:
     from hitl_nb._calls import Call, pending
     from hitl_nb._tools import frontend_tool, human_in_the_loop, on_interrupt
+    from hitl_nb._use import use
     from hitl_nb.gates import gate
     from hitl_nb.interrupts import approve, ask, choose, interrupt, review
     from hitl_nb.journal import Journal
@@ -30,6 +32,7 @@ __all__ = [
     "on_interrupt",
     "pending",
     "review",
+    "use",
 ]
 
 # Loaded when first used: a plugin, a policy server or a type checker that needs one name does not pay for the widgets.
@@ -47,6 +50,7 @@ _HOMES = {
     "on_interrupt": "hitl_nb._tools",
     "pending": "hitl_nb._calls",
     "review": "hitl_nb.interrupts",
+    "use": "hitl_nb._use",
 }
 
 keep_offline()

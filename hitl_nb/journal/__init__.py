@@ -10,7 +10,7 @@ from hitl_nb.journal._decisions import OpenCall, StoredDecision
 from hitl_nb.journal._fingerprint import fingerprint
 from hitl_nb.journal._hiding import MASK
 from hitl_nb.journal._journal import Journal
-from hitl_nb.journal._open import DEFAULT, default_journal, open_journal
+from hitl_nb.journal._open import DEFAULT, UsedJournal, default_journal, open_journal
 from hitl_nb.journal._summary import Summary
 from hitl_nb.journal._threads import ThreadRecord
 
@@ -23,6 +23,7 @@ __all__ = [
     "StoredDecision",
     "Summary",
     "ThreadRecord",
+    "UsedJournal",
     "Verification",
     "default_journal",
     "fingerprint",

@@ -1,20 +1,23 @@
-"""Which journal: what a user wrote, else what the environment says, else the one beside the notebook."""
+"""Which journal: what a user wrote, else what the environment said at the start, else the one beside the notebook."""
 
 import os
 import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
+from hitl_nb._process import notebook_folder, started_with, warn_of_later
 from hitl_nb.errors import JournalError, UsageError
 from hitl_nb.journal._journal import Journal
-from hitl_nb.journal._place import default_path
+from hitl_nb.journal._place import FILE, FOLDER, default_path
 
 VARIABLE: Final = "HITL_NB_JOURNAL"
+_IN_CODE: Final = "hitl_nb.use(journal=…)"
 
 
 class _Default(Enum):
@@ -29,6 +32,71 @@ DEFAULT: Final = _Default.DEFAULT
 _files: weakref.WeakValueDictionary[Path, Journal] = weakref.WeakValueDictionary()
 _memory: list[Journal] = []
 _instead: list[Journal] = []
+_used: "list[UsedJournal]" = []
+
+
+@dataclass(eq=False, kw_only=True)
+class UsedJournal:
+    """What ``hitl_nb.use(journal=…)`` says; the last one that began and has not ended counts."""
+
+    value: Journal | str | Path
+    """As for `open_journal`."""
+
+    held: Journal | None
+    """Kept, so that everybody gets the same one; None for ``"off"``."""
+
+    words: str
+    """What it is, in words."""
+
+    @classmethod
+    def of(cls, value: Journal | str | PathLike[str]) -> "UsedJournal":
+        """Open what a user gave.
+
+        Raises:
+            JournalError: The file cannot be opened.
+            UsageError: `value` is something else.
+        """
+        if isinstance(value, Journal):
+            return cls(value=value, held=value, words=_in_words(value.path or "memory"))
+        if value == "" or not isinstance(value, str | PathLike):
+            raise _no_journal(value)
+        journal = open_journal(value)
+        # Absolute at once: a cell may change the working directory later.
+        meant = value if journal is None or journal.path is None else journal.path
+        return cls(value=str(meant), held=journal, words=_in_words(value))
+
+    def begin(self) -> None:
+        """Take this one where nobody says which."""
+        _used.append(self)
+
+    def end(self) -> None:
+        """Take what was taken before."""
+        _used.remove(self)
+
+    def journal(self) -> Journal | None:
+        """Give it; opened anew if somebody has closed it."""
+        if not isinstance(self.value, Journal):
+            self.held = open_journal(self.value)
+        return self.held
+
+    @staticmethod
+    def default_in_words() -> str:
+        """Say which journal is taken where nobody says which."""
+        if _used:
+            return _used[-1].words
+        named = started_with(VARIABLE).strip()
+        return f"{VARIABLE}={_in_words(named)}" if named else f"{FOLDER}/{FILE}"
+
+
+def _in_words(value: object) -> str:
+    """Say what a user gave, without a path of this machine: it may stand in an output that is shared."""
+    if value in ("memory", "off"):
+        return str(value)
+    try:
+        near = os.path.relpath(str(value))
+    except (OSError, ValueError):  # no working directory any more, or another drive
+        return Path(str(value)).name
+    return Path(near).name if near.startswith("..") else Path(near).as_posix()
 
 
 @contextmanager
@@ -49,7 +117,8 @@ def open_journal(value: "Journal | str | PathLike[str] | _Default | None" = DEFA
     a path                          that file
     ``"memory"``                    one in memory, gone with the kernel
     None, ``"off"``                 None: nothing is recorded
-    nothing                         ``HITL_NB_JOURNAL`` (a path, ``memory`` or ``off``), else
+    nothing                         what ``hitl_nb.use(journal=…)`` says, else ``HITL_NB_JOURNAL`` (a path,
+                                    ``memory`` or ``off``) as this process was started with it, else
                                     ``.hitl_nb/journal.sqlite`` beside the notebook
     ==============================  =================================================================
 
@@ -61,19 +130,32 @@ def open_journal(value: "Journal | str | PathLike[str] | _Default | None" = DEFA
     """
     if value is None or isinstance(value, Journal):
         return value
-    if value is DEFAULT and _instead:
-        return _instead[-1]
     if value is DEFAULT:
-        named = os.environ.get(VARIABLE, "").strip()
-        return open_journal(named) if named else _beside_the_notebook()
+        return _default()
     if not isinstance(value, str | PathLike):
-        raise UsageError(
-            f'`journal={value!r}` is no journal. Write `journal="path/to/journal.sqlite"`, `journal="memory"` '
-            "or `journal=None`."
-        )
+        raise _no_journal(value)
     if value == "off":
         return None
     return _in_memory() if value == "memory" else _in_file(Path(value))
+
+
+def _no_journal(value: object) -> UsageError:
+    return UsageError(
+        f'`journal={value!r}` is no journal. Write `journal="path/to/journal.sqlite"`, `journal="memory"` '
+        'or `journal="off"`.'
+    )
+
+
+def _default() -> Journal | None:
+    if _instead:
+        return _instead[-1]
+    if _used:
+        return _used[-1].journal()
+    warn_of_later(VARIABLE, _IN_CODE, stacklevel=4)
+    named = started_with(VARIABLE).strip()
+    if named in ("memory", "off"):
+        return open_journal(named)
+    return _in_file(notebook_folder() / Path(named).expanduser()) if named else _beside_the_notebook()
 
 
 def _beside_the_notebook() -> Journal:
@@ -83,7 +165,7 @@ def _beside_the_notebook() -> Journal:
         warnings.warn(
             f"{error} Until then decisions are kept in memory only and are lost with the kernel "
             f"(`{VARIABLE}=memory` says that this is meant).",
-            stacklevel=4,
+            stacklevel=5,
         )
         return _in_memory()
 

@@ -1,9 +1,12 @@
 """Where a journal lies, and whether SQLite's fast mode is safe there."""
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from hitl_nb._process import notebook_folder
 from hitl_nb.errors import JournalError
 
 FOLDER: Final = ".hitl_nb"
@@ -25,32 +28,61 @@ as you treat the notebooks. It is ignored by git (.gitignore in this folder). De
 open questions and remembered decisions; nothing else breaks.
 
 To put the journal elsewhere: HITL_NB_JOURNAL=/path/to/journal.sqlite; to do without: HITL_NB_JOURNAL=off
+In code: hitl_nb.use(journal="/path/to/journal.sqlite"), hitl_nb.use(journal="off")
 """
 
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _MOUNTS = Path("/proc/self/mounts")
 _REMOTE: Final = frozenset("nfs nfs3 nfs4 cifs smb2 smb3 smbfs 9p afs ceph lustre glusterfs gpfs beegfs drvfs".split())
 
 
 def default_path() -> Path:
-    """Give the path of the journal beside the notebook, in a folder that explains itself.
+    """Give the path of the journal beside the notebook, in a folder that explains itself and is the user's alone.
 
-    A kernel's working directory is its notebook's folder.
+    The notebook's folder is where its kernel was started. What lies there already and is a symbolic link, or belongs
+    to another user, was not made by us for this user: who put it there would read, or write, what is decided here.
 
     Raises:
-        JournalError: The folder cannot be made.
+        JournalError: The folder cannot be made, or is not to be trusted.
     """
-    folder = Path.cwd() / FOLDER
+    folder = Path(FOLDER)
     try:
-        if not folder.is_dir():
-            folder.mkdir(exist_ok=True)
+        folder = notebook_folder() / FOLDER
+        if not os.path.lexists(folder):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        _check(folder)
         for name, text in {"README.txt": _README, ".gitignore": "*\n"}.items():
-            if not (folder / name).exists():
-                (folder / name).write_text(text, encoding="utf-8")
+            _leave(folder / name, text)
     except OSError as error:
         raise JournalError(
             f"`{folder}` cannot be made: {error}. Write `Journal('/another/path/journal.sqlite')`."
         ) from error
     return folder / FILE
+
+
+def _check(folder: Path) -> None:
+    found = folder.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        wrong = "is a symbolic link"
+    elif hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        wrong = "belongs to another user"
+    elif not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError("a file is in the way")
+    else:
+        if found.st_mode & _OTHERS_WRITE:
+            with suppress(OSError):  # a file system without permissions
+                folder.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS_WRITE)
+        return
+    raise JournalError(
+        f"`{folder}` {wrong}, so no journal is kept there by itself. If it is meant, write "
+        f"`hitl_nb.use(journal={str(folder / FILE)!r})`: a path that you give is believed."
+    )
+
+
+def _leave(file: Path, text: str) -> None:
+    """Write a file, unless something has its name already; a link is something, and is not followed."""
+    with suppress(FileExistsError), file.open("x", encoding="utf-8") as empty:
+        empty.write(text)
 
 
 def is_remote(path: Path) -> bool:

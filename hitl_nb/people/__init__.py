@@ -8,10 +8,11 @@ small as this::
             call.respond({"approved": True}, by="read-only policy")
 """
 
-from hitl_nb.people._asking import Asking, ask_in_turn, asking, current_asking
+from hitl_nb.people._asking import Asking, ask_in_turn, asking, consult, current_asking, in_time, may_recall
 from hitl_nb.people._compose import AllOf, Escalate, Remember
+from hitl_nb.people._default import UsedPeople, people_of, people_replaced, stand_in, take_stand_in_note
 from hitl_nb.people._notebook import NotebookPerson
-from hitl_nb.people._person import Person, nobody_answered, people_of, people_replaced
+from hitl_nb.people._person import Person, declared, declared_all, nobody_answered
 from hitl_nb.people._policy import Policy, Rule, allow, deny
 from hitl_nb.people._script import ScriptedPerson
 from hitl_nb.people._show import delivering, showing
@@ -26,14 +27,22 @@ __all__ = [
     "Remember",
     "Rule",
     "ScriptedPerson",
+    "UsedPeople",
     "allow",
     "ask_in_turn",
     "asking",
+    "consult",
     "current_asking",
+    "declared",
+    "declared_all",
     "delivering",
     "deny",
+    "in_time",
+    "may_recall",
     "nobody_answered",
     "people_of",
     "people_replaced",
     "showing",
+    "stand_in",
+    "take_stand_in_note",
 ]

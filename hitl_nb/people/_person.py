@@ -1,27 +1,24 @@
-"""The protocol, who is asked by default, and what is said when nobody can be asked."""
+"""The protocol, what describes a person, and what is said when nobody can be asked."""
 
-import functools
-import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.metadata import entry_points
-from typing import Any, Protocol
+import inspect
+from collections.abc import Awaitable, Iterable
+from typing import Any, Final, Protocol
 
 from hitl_nb._calls import Call
-from hitl_nb.errors import ScriptError, UsageError
+from hitl_nb._process import not_believed
 
-VARIABLE = "HITL_NB_PEOPLE"
+VARIABLE: Final = "HITL_NB_PEOPLE"
 """Puts somebody else into a notebook that a human normally answers, without a change to the notebook."""
 
-KINDS = "hitl_nb.people"
-"""The entry points that say what may stand before the colon in `VARIABLE`, beside ``script``."""
+IN_CODE: Final = "hitl_nb.use(people=…)"
+"""What says the same in code."""
 
 
 class Person(Protocol):
     """Anything that can be asked.
 
     A person may also have ``watch(transcript)``, a context manager around the whole run that yields whether it
-    shows the run to somebody, and ``via``, the word for the path in the record.
+    shows the run to somebody, ``via``, the word for the path in the record, and ``declared()``; see `declared`.
     """
 
     def __call__(self, call: Call, /) -> Awaitable[object]:
@@ -29,77 +26,58 @@ class Person(Protocol):
         ...
 
 
-def people_of(people: Any) -> list[Person]:
-    """Give the list of people for what a user hands to ``Session(people=...)``.
+def declared(person: Any) -> Any | None:
+    """Give plain data that says who has to answer: equal for the same person, here and in the next kernel.
 
-    Raises:
-        UsageError: One of them cannot be called.
-        ScriptError: ``HITL_NB_PEOPLE`` names something that cannot be read.
+    A decision is found again only for whom it was asked for. None if nobody can tell, and then it is asked again.
+
+    ================================================  ================================================
+    an object with a method ``declared()``            what that gives; None is allowed
+    its bound method                                  that, and the method's name
+    a function of a module (or of the notebook)       ``["function", module, qualified name]``
+    a lambda, a closure, a function inside another    None: the same name may mean anything
+    a class, a `functools.partial`, all other things  None
+    ================================================  ================================================
     """
-    value = os.environ.get(VARIABLE, "")
-    # Begun also where people are named: what answers for models, too, replaces everybody.
-    standing_in = _of_kind(value) if value and not value.startswith("script:") else None
-    chosen = _chosen(people) if people is not None else [standing_in or _default(value)]
-    for replacement in tuple(_replacements):
-        chosen = replacement(chosen)
-    return chosen
+    if inspect.isfunction(person):
+        return _declared_function(person)
+    if inspect.ismethod(person):
+        owner = declared(person.__self__)
+        return None if owner is None else ["method", owner, person.__func__.__name__]
+    own = None if isinstance(person, type) else getattr(person, "declared", None)
+    return own() if callable(own) else None
 
 
-_replacements: list[Callable[[Sequence[Person]], list[Person]]] = []
+def declared_all(people: Iterable[Any]) -> list[Any] | None:
+    """Give `declared` of each; None if one of them has none."""
+    found = [declared(person) for person in people]
+    return None if any(each is None for each in found) else found
 
 
-@contextmanager
-def people_replaced(replacement: Callable[[Sequence[Person]], list[Person]]) -> Iterator[None]:
-    """Have others asked in every session and checkpoint that is made meanwhile, in this process.
-
-    Args:
-        replacement: Gets the people that would be asked, also explicit ones, and gives those that are.
-    """
-    _replacements.append(replacement)
-    try:
-        yield
-    finally:
-        _replacements.remove(replacement)
+def declared_kind(person: object) -> str | None:
+    """Give the name of a person's class for its `declared`: a subclass, which may do anything, is somebody else."""
+    kind = type(person)
+    name = kind.__qualname__ if kind.__module__.startswith("hitl_nb.") else f"{kind.__module__}.{kind.__qualname__}"
+    return None if "<" in name else name
 
 
-def _chosen(people: Any) -> list[Person]:
-    chosen = list(people) if isinstance(people, Sequence) else [people]
-    for person in chosen:
-        if not callable(person):
-            raise UsageError(
-                f"`people` holds `{person!r}`, which cannot be asked. Write an async function, "
-                "`async def person(call): call.respond(...)`, and `Session(..., people=[person])`."
-            )
-    return chosen
-
-
-def _default(script: str) -> Person:
-    from hitl_nb.people._notebook import NotebookPerson
-    from hitl_nb.people._script import ScriptedPerson
-
-    return ScriptedPerson.from_variable(script) if script else NotebookPerson()
-
-
-@functools.cache
-def _of_kind(value: str) -> Person:
-    kind, _, file = value.partition(":")
-    found = {entry.name: entry for entry in entry_points(group=KINDS)}
-    if kind not in found:
-        known = ", ".join(f"`{name}:<file>`" for name in sorted({"script", *found}))
-        raise ScriptError(f"`{VARIABLE}={value}` is none of {known}. Write `{VARIABLE}=script:answers.py`.")
-    person: Person = found[kind].load()(file)
-    return person
+def _declared_function(function: Any) -> list[str] | None:
+    # Its code tells where it was written, whatever a decorator, or somebody, has named it.
+    names = (function.__module__, function.__qualname__, function.__code__.co_qualname)
+    named = all(isinstance(name, str) and "<" not in name for name in names)
+    return ["function", *names[:2]] if named and function.__closure__ is None else None
 
 
 def nobody_answered(call: Call, why: str) -> str:
     """Give the message of `NoHumanError`: the question, why nobody answers, and the three ways out."""
+    later = not_believed(VARIABLE, IN_CODE)
     return (
         f"`{call.name}` ({call.id}) needs a person, and {why}. Nothing was answered or executed.\n"
         f"{_asked(call)}"
         "Three ways to answer it:\n"
         "  a script:     Session(..., people=[ScriptedPerson([...])]), or HITL_NB_PEOPLE=script:answers.py\n"
         "  a policy:     Session(..., people=[policy]) with `async def policy(call): call.respond(...)`\n"
-        "  a front end:  open the notebook in JupyterLab and run the cell there"
+        "  a front end:  open the notebook in JupyterLab and run the cell there" + (f"\n{later}" if later else "")
     )
 
 

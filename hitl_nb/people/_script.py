@@ -4,11 +4,14 @@ import inspect
 import json
 import runpy
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, print_of
 from hitl_nb.errors import ScriptError
+from hitl_nb.people._person import declared_kind
 
 _FORM = 'HITL_NB_PEOPLE=script:answers.py, a file with `answers = [...]` or `answers = {"tool": [...]}`'
 
@@ -46,24 +49,60 @@ class ScriptedPerson:
                     'or `ScriptedPerson({"tool": [answer, ...]})`.'
                 )
         self._answers = {tool: list(queue) for tool, queue in script.items()}
+        self._given = {tool: list(queue) for tool, queue in script.items()}
+        self._file_sha256: str | None = None
 
     @classmethod
-    def from_variable(cls, value: str) -> "ScriptedPerson":
-        """Give the person that ``HITL_NB_PEOPLE=script:<file>`` names: ``.json``, or ``.py`` with `answers`.
+    def from_variable(cls, value: str, *, folder: str | PathLike[str] = "") -> "ScriptedPerson":
+        """Give the person that ``HITL_NB_PEOPLE=script:<file>`` names.
+
+        Args:
+            value: ``script:`` and the file, as for `from_file`.
+            folder: Where it is, unless the file says so; default: the working directory.
 
         Raises:
             ScriptError: No such file, no `answers` in it, or another word than ``script:``.
         """
         kind, _, file = value.partition(":")
-        path = Path(file)
+        path = Path(folder) / file
         if kind != "script" or not path.is_file():
             raise ScriptError(f"`HITL_NB_PEOPLE={value}` names no script ({path.resolve()}). Write {_FORM}.")
-        if path.suffix == ".json":
-            return cls(json.loads(path.read_text(encoding="utf-8")))
-        variables = runpy.run_path(str(path))
-        if "answers" not in variables:
-            raise ScriptError(f"`{path}` has no variable `answers`. Write {_FORM}.")
-        return cls(variables["answers"])
+        return cls.from_file(path)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> "ScriptedPerson":
+        """Give the person whose answers are in a file: ``.json``, or ``.py`` with a variable `answers`.
+
+        Raises:
+            ScriptError: No such file, or no `answers` in it.
+        """
+        file = Path(path)
+        if not file.is_file():
+            raise ScriptError(f"`{path}` is no script: there is no such file. Write {_FORM}.")
+        content = file.read_bytes()
+        if file.suffix == ".json":
+            person = cls(json.loads(content))
+        else:
+            variables = runpy.run_path(str(file))
+            if "answers" not in variables:
+                raise ScriptError(f"`{path}` has no variable `answers`. Write {_FORM}.")
+            person = cls(variables["answers"])
+        person._file_sha256 = sha256(content).hexdigest()
+        return person
+
+    def declared(self) -> list[str] | None:
+        """Say who this is, for decisions that are recalled; see `hitl_nb.people.declared`.
+
+        The same file, or the same name and answers; None for answers that are functions, secrets or other objects
+        without content of their own.
+        """
+        kind = declared_kind(self)
+        if kind is None:
+            return None
+        if self._file_sha256 is not None:
+            return [kind, self.name, self._file_sha256]
+        answers = print_of([self._by_tool, self._given])
+        return [kind, self.name, answers.digest] if answers.durable else None
 
     async def __call__(self, call: Call) -> None:
         """Answer the call with what the script says next.

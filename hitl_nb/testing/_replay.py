@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from os import PathLike
 from typing import Any, Final, Self
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, fingerprint
 from hitl_nb._waiting import until_decided
 from hitl_nb.errors import InvalidValue, ReplayMismatch, ScriptError
 from hitl_nb.journal import Journal, default_journal
@@ -199,6 +199,10 @@ class ReplayedPerson:
             ReplayMismatch: This was not asked.
         """
         await self._case._answer(call)
+
+    def declared(self) -> list[str]:
+        """Say who this is, for decisions that are recalled: the same recorded session is the same person."""
+        return ["ReplayedPerson", fingerprint(self._case._case.plain())]
 
     def __repr__(self) -> str:
         return f"<ReplayedPerson of {self._case!r}>"
