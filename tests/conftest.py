@@ -13,7 +13,12 @@ from hitl_nb._offline import keep_offline  # noqa: E402
 
 keep_offline()
 os.environ["OPENAI_API_KEY"] = ""
-os.environ.setdefault("HITL_NB_JOURNAL", "memory")
+
+# Not the file beside the notebook: here in code, and in the environment for the processes that tests start.
+from hitl_nb import use  # noqa: E402
+
+os.environ["HITL_NB_JOURNAL"] = "memory"
+use(journal="memory")
 
 
 @pytest.fixture(scope="session")

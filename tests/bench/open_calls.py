@@ -4,15 +4,14 @@ Run: python -m tests.bench.open_calls
 """
 
 import asyncio
-import os
 import statistics
 import time
 import tracemalloc
 
-os.environ.setdefault("HITL_NB_JOURNAL", "off")
-
-from hitl_nb import interrupt, pending
+from hitl_nb import interrupt, pending, use
 from hitl_nb._waiting import _hearts, until_decided
+
+use(journal="off")
 
 
 async def waits(call):

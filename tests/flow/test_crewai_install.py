@@ -11,6 +11,7 @@ from crewai.flow.flow_config import flow_config
 from crewai.hooks import get_before_tool_call_hooks
 from crewai.hooks.dispatch import InterceptionPoint, get_hooks
 
+from hitl_nb import use
 from hitl_nb.crewai import approve_tools, install, uninstall
 from hitl_nb.errors import MissingExtraError, NoHumanError, UsageError
 from hitl_nb.testing import ScriptedPerson
@@ -146,11 +147,10 @@ async def test_a_run_asks_the_people_that_were_there_when_it_began():
             assert await running == "first"
 
 
-async def test_a_script_in_the_environment_goes_on_from_question_to_question(monkeypatch, tmp_path):
+async def test_a_script_that_stands_in_for_the_notebook_goes_on_from_question_to_question(tmp_path):
     script = tmp_path / "answers.py"
     script.write_text("answers = ['Ada', 'Bob']")
-    monkeypatch.setenv("HITL_NB_PEOPLE", f"script:{script}")
-    with install():
+    with use(people=f"script:{script}"), install():
         assert [await Asking().kickoff_async(), await Asking().kickoff_async()] == ["Ada", "Bob"]
 
 

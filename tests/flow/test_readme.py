@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from hitl_nb import use
 from hitl_nb.testing import ScriptedModel
 from tests.conftest import REPO
 
@@ -24,18 +25,17 @@ async def run(code, names):
 async def test_the_blocks_run_in_order_and_the_first_is_ten_lines(monkeypatch, tmp_path):
     answers = tmp_path / "answers.py"
     answers.write_text("answers = [lambda call: call.args.steps[:2]]")
-    monkeypatch.setenv("HITL_NB_PEOPLE", f"script:{answers}")
     installed = []
     monkeypatch.setattr(ScriptedModel, "install", _noting(ScriptedModel.install, installed))
     assert len([line for line in BLOCKS[0].splitlines() if line.strip()]) <= 10
     names: dict = {}
     try:
-        await run(BLOCKS[0], names)
+        with use(people=f"script:{answers}"):
+            await run(BLOCKS[0], names)
         assert [step.description for step in names["reply"].decisions[0].answer] == [
             "Pack the rover",
             "Wait for the launch window",
         ]
-        monkeypatch.delenv("HITL_NB_PEOPLE")
         for block in BLOCKS[1:]:
             await run(block, names)
     finally:

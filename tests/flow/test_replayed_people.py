@@ -8,7 +8,7 @@ import pandas
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
-from hitl_nb import Journal, Session, approve, ask, choose, human_in_the_loop, interrupt, on_interrupt, review
+from hitl_nb import Journal, Session, approve, ask, choose, human_in_the_loop, interrupt, on_interrupt, review, use
 from hitl_nb.errors import Declined, Expired, ReplayMismatch, ScriptError
 from hitl_nb.journal import open_journal
 from hitl_nb.people import AllOf, Escalate, Policy, ScriptedPerson, allow
@@ -257,29 +257,27 @@ async def test_an_answer_that_was_given_after_one_that_is_not_asked_any_more_is_
 # -- the journal and the secrets ------------------------------------------------------------------------------
 
 
-async def test_a_replay_writes_nothing_into_the_journal_and_finds_nothing_there(path, tmp_path, monkeypatch):
-    monkeypatch.setenv("HITL_NB_JOURNAL", str(tmp_path / "journal.sqlite"))
-
+async def test_a_replay_writes_nothing_into_the_journal_and_finds_nothing_there(path, tmp_path):
     async def dialogue(people):
         return await approve("Delete?", {"rows": 3}, key="delete", people=people)
 
-    assert await recorded(path, dialogue, True) is True
-    before = len(list(open_journal()))
-    assert await replayed(path, dialogue) is True
-    assert await replayed(path, dialogue) is True
-    assert len(list(open_journal())) == before
+    with use(journal=tmp_path / "journal.sqlite"):
+        assert await recorded(path, dialogue, True) is True
+        before = len(list(open_journal()))
+        assert await replayed(path, dialogue) is True
+        assert await replayed(path, dialogue) is True
+        assert len(list(open_journal())) == before
 
 
-async def test_a_decision_that_the_journal_remembered_while_recording_is_in_the_case(path, tmp_path, monkeypatch):
-    monkeypatch.setenv("HITL_NB_JOURNAL", str(tmp_path / "journal.sqlite"))
-
+async def test_a_decision_that_the_journal_remembered_while_recording_is_in_the_case(path, tmp_path):
     async def dialogue(people):
         return await approve("Delete?", {"rows": 3}, key="delete", people=people)
 
-    await dialogue(ScriptedPerson([True]))
-    assert await recorded(path, dialogue) is True
-    monkeypatch.setenv("HITL_NB_JOURNAL", "off")
-    assert await replayed(path, dialogue) is True
+    with use(journal=tmp_path / "journal.sqlite"):
+        await dialogue(ScriptedPerson([True]))
+        assert await recorded(path, dialogue) is True
+    with use(journal="off"):
+        assert await replayed(path, dialogue) is True
 
 
 class Login(BaseModel):

@@ -3,16 +3,16 @@
 import pandas
 import pytest
 
-from hitl_nb import Journal, approve, choose, interrupt, review
+from hitl_nb import Journal, approve, choose, interrupt, review, use
 from hitl_nb.errors import Declined, UsageError
 from hitl_nb.people import ScriptedPerson
 
 
 @pytest.fixture(autouse=True)
-def journal(tmp_path, monkeypatch):
+def journal(tmp_path):
     """A journal of this test's own; `Journal(path)` again is the next kernel."""
-    monkeypatch.setenv("HITL_NB_JOURNAL", str(tmp_path / "journal.sqlite"))
-    return tmp_path / "journal.sqlite"
+    with use(journal=tmp_path / "journal.sqlite"):
+        yield tmp_path / "journal.sqlite"
 
 
 async def test_the_second_time_nobody_is_asked_and_the_record_says_so():
@@ -86,7 +86,6 @@ async def test_every_question_of_the_code_is_in_the_journal(journal):
     assert list(frame["outcome"]) == ["answered", "declined"]
 
 
-async def test_a_key_without_a_journal_says_the_line_to_write(monkeypatch):
-    monkeypatch.setenv("HITL_NB_JOURNAL", "off")
-    with pytest.raises(UsageError, match="journal="):
+async def test_a_key_without_a_journal_says_the_line_to_write():
+    with use(journal="off"), pytest.raises(UsageError, match="journal="):
         await approve("Delete?", key="delete", people=ScriptedPerson([True]))

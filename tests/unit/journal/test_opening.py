@@ -1,22 +1,36 @@
 """Which journal: the one beside the notebook, unless somebody says otherwise; and what a file can be that is none."""
 
+import os
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hitl_nb import _process, use
 from hitl_nb.errors import UsageError
-from hitl_nb.journal import DEFAULT, Journal, JournalError, _place, open_journal
+from hitl_nb.journal import DEFAULT, Journal, JournalError, _open, _place, open_journal
 from tests.unit.journal.asking import answered, asked
 
 
 @pytest.fixture(autouse=True)
 def notebook_folder(tmp_path, monkeypatch):
-    """Where the notebook is: a kernel's working directory."""
+    """Where this process was started, with no word about the journal.
+
+    That a kernel's start is read rightly: tests/unit/test_variables.py, in processes of its own.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_process, "_started_in", tmp_path)
+    monkeypatch.setattr(_process, "_started", {})
     monkeypatch.delenv("HITL_NB_JOURNAL", raising=False)
+    monkeypatch.setattr(_open, "_used", [])  # what conftest says
     return tmp_path
+
+
+def started_with(monkeypatch, value):
+    monkeypatch.setattr(_process, "_started", {"HITL_NB_JOURNAL": value})
+    monkeypatch.setenv("HITL_NB_JOURNAL", value)
 
 
 def test_by_default_it_lies_beside_the_notebook_in_a_folder_that_explains_itself(notebook_folder):
@@ -44,6 +58,79 @@ def test_a_path_is_meant_as_it_was_when_it_was_written(notebook_folder, monkeypa
         monkeypatch.chdir(notebook_folder / "elsewhere")
         assert journal.path == notebook_folder / "a" / "b.sqlite"
         assert journal.path.is_file()
+
+
+def test_another_working_directory_is_no_other_journal(notebook_folder, monkeypatch):
+    (notebook_folder / "elsewhere").mkdir()
+    with open_journal() as journal:
+        monkeypatch.chdir(notebook_folder / "elsewhere")
+        assert open_journal() is journal
+    with open_journal() as journal:
+        assert journal.path == notebook_folder / ".hitl_nb" / "journal.sqlite"
+
+
+def test_the_default_folder_is_the_users_alone(notebook_folder):
+    Journal().close()
+    assert stat.S_IMODE((notebook_folder / ".hitl_nb").stat().st_mode) == 0o700
+
+
+def test_a_default_folder_that_others_could_write_is_closed_to_them(notebook_folder):
+    folder = notebook_folder / ".hitl_nb"
+    folder.mkdir()
+    folder.chmod(0o777)
+    Journal().close()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
+def symbolic_link(folder: Path, monkeypatch):
+    target = folder.with_name("elsewhere")
+    target.mkdir()
+    folder.symlink_to(target)
+
+
+def link_to_nowhere(folder: Path, monkeypatch):
+    folder.symlink_to(folder.with_name("nowhere"))
+
+
+def somebody_elses(folder: Path, monkeypatch):
+    """Only who we are is pretended: one user cannot make another's folder."""
+    folder.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (symbolic_link, "is a symbolic link"),
+        (link_to_nowhere, "is a symbolic link"),
+        (somebody_elses, "belongs to another user"),
+    ],
+)
+def test_a_default_folder_that_is_not_the_users_is_not_written_to_and_the_words_say_how(
+    notebook_folder, monkeypatch, make, words
+):
+    folder = notebook_folder / ".hitl_nb"
+    make(folder, monkeypatch)
+    with pytest.warns(UserWarning, match=rf"{words}.*hitl_nb\.use\(journal='.*lost with the kernel"):
+        assert open_journal().path is None
+    with pytest.raises(JournalError, match=words):
+        Journal()
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_a_path_that_the_user_gives_is_believed_also_through_a_link(notebook_folder, monkeypatch):
+    symbolic_link(notebook_folder / ".hitl_nb", monkeypatch)
+    with use(journal=".hitl_nb/journal.sqlite"), open_journal() as journal:
+        assert journal.path == notebook_folder / ".hitl_nb" / "journal.sqlite"
+    assert (notebook_folder / "elsewhere" / "journal.sqlite").is_file()
+
+
+def test_a_link_in_the_place_of_a_readme_is_not_followed(notebook_folder):
+    victim = notebook_folder / "victim"
+    (notebook_folder / ".hitl_nb").mkdir()
+    (notebook_folder / ".hitl_nb" / "README.txt").symlink_to(victim)
+    Journal().close()
+    assert not victim.exists()
 
 
 async def test_memory_leaves_no_file(notebook_folder):
@@ -80,16 +167,25 @@ def test_memory_is_one_for_the_whole_process():
 
 
 def test_the_environment_says_which_if_the_code_does_not(notebook_folder, monkeypatch):
-    monkeypatch.setenv("HITL_NB_JOURNAL", "off")
+    started_with(monkeypatch, "off")
     assert open_journal() is None
-    monkeypatch.setenv("HITL_NB_JOURNAL", "memory")
+    started_with(monkeypatch, "memory")
     assert open_journal().path is None
-    monkeypatch.setenv("HITL_NB_JOURNAL", "~/j.sqlite")
     monkeypatch.setenv("HOME", str(notebook_folder))
+    started_with(monkeypatch, "~/j.sqlite")
     with open_journal() as journal:
         assert journal.path == notebook_folder / "j.sqlite"
-    monkeypatch.setenv("HITL_NB_JOURNAL", "off")
-    assert open_journal("mine.sqlite").path == notebook_folder / "mine.sqlite"
+    started_with(monkeypatch, "off")
+    with open_journal("mine.sqlite") as journal:
+        assert journal.path == notebook_folder / "mine.sqlite"
+
+
+def test_a_path_in_the_environment_is_meant_from_where_the_process_was_started(notebook_folder, monkeypatch):
+    started_with(monkeypatch, "sub/j.sqlite")
+    (notebook_folder / "elsewhere").mkdir()
+    monkeypatch.chdir(notebook_folder / "elsewhere")
+    with open_journal() as journal:
+        assert journal.path == notebook_folder / "sub" / "j.sqlite"
 
 
 @pytest.mark.parametrize("value", [True, 3, b"x"])
