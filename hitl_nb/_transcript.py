@@ -7,7 +7,7 @@ is shown twice, and headless is the same as on screen.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from hitl_nb._calls import Call
 
@@ -51,12 +51,19 @@ class Transcript:
         self.foreground = True
         """Whether a cell awaits this run (then clicks may need the kernel's help)."""
         self.finished = False
+        self.journal: Any = None
+        """What records the questions, or None."""
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(tuple(self._entries.values()))
 
     def __contains__(self, call: object) -> bool:
-        return any(isinstance(entry, CallEntry) and entry.call is call for entry in self._entries.values())
+        return any(isinstance(entry, CallEntry) and entry.call == call for entry in self._entries.values())
+
+    def head(self) -> str | None:
+        """Give the hash of the journal's last row, for the notebook to keep: so that a truncated journal is seen."""
+        head: str | None = getattr(self.journal, "head", None)
+        return head
 
     @property
     def calls(self) -> list[Call]:

@@ -2,41 +2,63 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
+from hitl_nb._awaiting import Unasked, Words, line_of
+from hitl_nb._calls import Handle, frozen
+from hitl_nb._encoding import encode
 from hitl_nb._schema import parameters_of, validator_for
 from hitl_nb._tools import GateTool, human_in_the_loop, keywords_of
-from hitl_nb.errors import ToolDefinitionError
-from hitl_nb.interrupts import home_loop, interrupt
+from hitl_nb.errors import InvalidValue, ToolDefinitionError
+from hitl_nb.interrupts import decided, home_loop, on_stage, question, run_blocking
+
+
+@contextmanager
+def _noting(handle: Handle | None) -> Iterator[Callable[[Any], Any]]:
+    """Note what came of a run under a grant: what it returned, or that it failed or was stopped."""
+    ended: list[str] = []
+
+    def note(value: Any) -> Any:
+        try:
+            ended.append(encode(value))
+        except InvalidValue:
+            ended.append(repr(value))
+        return value
+
+    try:
+        yield note
+    except BaseException as error:
+        ended.append(f"Error: {error}" if isinstance(error, Exception) else "Error: it was stopped while it ran.")
+        raise
+    finally:
+        if handle is not None:
+            handle.end(ended[0] if ended else "")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Gate(GateTool):
     """A gated function: a model's tool, and callable from code. Made by `gate`."""
 
-    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Unasked[Any]:
         """Ask a person about these arguments, then run the function with what was approved.
 
         Returns:
-            What the function returns.
+            What the function returns, once awaited.
 
         Raises:
             Declined, Cancelled, Expired, NoHumanError: It was not approved, and has not run.
             InvalidValue: The arguments do not fit the signature.
         """
-        bound = inspect.signature(self.function).bind(*args, **kwargs)
-        asked = self.parameters.validate(dict(bound.arguments))
-        if self.needs_person(asked):
-            asked = await interrupt(
-                self.description or f"Run `{self.name}`?",
-                asked,
-                answer=type(asked),
-                reason=self.name,
-                render=self.render,
-            )
-        return await self.run(asked)
+        return Unasked(partial(self._asked, args, kwargs), self._words(), on_stage)
+
+    async def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        handle, approved = await self._permitted(args, kwargs)
+        with _noting(handle) as note:
+            return note(await self.run(approved))
 
     def sync(self, *args: Any, **kwargs: Any) -> Any:
         """Do the same from a worker thread, which it blocks until a person has decided.
@@ -44,15 +66,38 @@ class Gate(GateTool):
         Raises:
             Exception: As `interrupt.sync` and the awaited call.
         """
+        message = self.description or f"Run `{self.name}`?"
+        handle, approved = run_blocking(lambda: self._permitted(args, kwargs), message)
+        with _noting(handle) as note:
+            if not inspect.iscoroutinefunction(self.function):
+                return note(self.function(**keywords_of(approved)))
+            # A coroutine belongs into the loop where the rest of the user's async code lives.
+            return note(asyncio.run_coroutine_threadsafe(self.run(approved), home_loop()).result())
+
+    async def _permitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Handle | None, Any]:
+        """Have the arguments approved; gives the grant's handle (None where no person is needed), and what to run with.
+
+        Raises:
+            Exception: As the awaited call.
+        """
         bound = inspect.signature(self.function).bind(*args, **kwargs)
         asked = self.parameters.validate(dict(bound.arguments))
-        if self.needs_person(asked):
-            message = self.description or f"Run `{self.name}`?"
-            asked = interrupt.sync(message, asked, answer=type(asked), reason=self.name, render=self.render)
-        if not inspect.iscoroutinefunction(self.function):
-            return self.function(**keywords_of(asked))
-        # A coroutine belongs into the loop where the rest of the user's async code lives.
-        return asyncio.run_coroutine_threadsafe(self.run(asked), home_loop()).result()
+        if not self.needs_person(frozen(asked)):
+            return None, asked
+        call = question(
+            self.description or f"Run `{self.name}`?",
+            name=self.name,
+            kind="tool",  # a rule about the tool is about this as well
+            answer_type=self.parameters,
+            render=self.render,
+            offer=asked,
+        )
+        await decided(call, asked, gated=True)
+        handle = Handle.of(call)
+        return handle, await handle.begin()
+
+    def _words(self) -> Words:
+        return Words(line_of(self.name), "result = await {}", "nothing was asked, and nothing has run")
 
     def __repr__(self) -> str:
         return f"<gate {self.name}>"

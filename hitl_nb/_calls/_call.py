@@ -2,63 +2,70 @@
 
 A tool call of the model, a checkpoint of the code, a feedback request of a framework: the same object, so that
 cards, people and records have to know only this. It is bound to its id, never to its tool: a late click on one
-card cannot answer the next (the released web hook gets this wrong).
+card cannot answer the next (the released web hook gets this wrong). Here is what a person sees and does; what a
+session does with it is on its `Handle`.
 """
 
-import asyncio
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import Any
+import copy
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 from traitlets import Any as AnyTrait
 from traitlets import Enum as EnumTrait
+from traitlets import HasTraits
 from traitlets import Unicode as UnicodeTrait
 
-from hitl_nb._calls._decision import AnswerType, Decision, Kind, Outcome, Recorder, Via
-from hitl_nb._calls._registry import log, note_opened
-from hitl_nb._calls._settling import Settling
-from hitl_nb._encoding import (
-    ABORTED,
-    edited_content,
-    encode,
-    encode_error,
-    encode_instead,
-    encode_refusal,
-    fingerprint,
-)
-from hitl_nb.errors import CallNotOpenError, InvalidValue
+from hitl_nb._calls._decision import AnswerType, Decision, Kind, Outcome, Turn, Via
+from hitl_nb._calls._fingerprint import fingerprint
+from hitl_nb._calls._handle import Handle
+from hitl_nb._calls._proposal import edits_of, invents_a_yes, proposal_of
+from hitl_nb._encoding import edited_content, encode, encode_instead, encode_refusal
+from hitl_nb._schema import MISSING
+from hitl_nb.errors import InvalidValue, UsageError
 
 
-class Call(Settling):
+class Call(HasTraits):
     """One question to a person: observe it, answer it, once.
 
     Every attribute below is a traitlets trait, so ``call.observe(fn, "status")`` works as on any widget.
     Names and status strings are CopilotKit's (``useHumanInTheLoop``).
 
     Attributes:
-        id: The wire's tool call id or interrupt id.
+        id: The wire's tool call id or interrupt id. Agents may use one again; see `occurrence`.
+        occurrence: This one asking; no two have the same.
         name: The tool's name as the model called it.
         kind: ``tool``, ``interrupt`` or ``feedback``.
         message: What is asked, in words (the tool's description).
         args: While ``inProgress`` a partial dict, for preview only; afterwards the validated value: a pydantic
             instance, or plain data for a tool defined by JSON Schema.
         status: ``inProgress`` → ``executing`` → ``complete``. ``executing`` means that a person can answer now.
+        turn: Who is being asked now, or None. Nobody else can answer.
         outcome: None until complete; then ``answered``, ``declined``, ``cancelled``, … Only ``answered`` and
             ``edited`` are approvals.
         answer: The typed value somebody answered with, else None.
-        original: What was proposed, before any edit: ``proposal``, or the arguments themselves.
-        edits: What the person changed in it: ``{"path": "steps[0].status", "from": …, "to": …}`` each, plain JSON with
-            stars in the place of secrets; without ``from`` where something was added, without ``to`` where it was
-            taken away. Empty unless the outcome is ``edited``.
+        original: What was proposed, before any edit: what the code offered, or the arguments themselves.
+        edits: What was changed in it, whoever answered: ``{"path": "steps[0].status", "from": …, "to": …}`` each,
+            plain JSON with stars in the place of secrets; without ``from`` where something was added, without ``to``
+            where it was taken away. Empty unless the outcome is ``edited``.
         result: The tool message content (a string), None until complete.
         reason: The words that came with a refusal, or None.
         answered_by, via: Who answered, and by which path (``card``, ``script``, ``policy``, …).
         asked_at, answered_at: Aware UTC datetimes, or None.
-        proposal: What a plain Confirm answers with; None means the arguments themselves.
+        proposal: What an untouched Confirm answers with, the identical object; `MISSING` if nothing is proposed.
         delivered: What the model is given instead of `result`: the return value of a gated function; else None.
         args_type: What has checked the arguments, or None.
-        args_sha256: The hash of the validated arguments' canonical JSON: what was shown is what is approved.
         error: Why the last attempt to answer was refused; the call is then still open.
+        late: Answers that changed nothing, because they came after the first or out of turn.
+
+    Args:
+        offer: What is proposed, where it is not found among the arguments.
+        offers_arguments: Whether it may be found there: a tool proposes its arguments, a checkpoint does not.
+        compares: Whether an answer can be an edit of what is proposed; a plain yes has nothing to edit.
+        tells_edits: Whether the model is told of edits in an envelope (a form does, a gate does); else the answer
+            travels alone, as the web sends it for a renderer of its own.
+        words: Gives an answer in words for the record, where it has no JSON form and goes to code as it is.
     """
 
     id = UnicodeTrait(read_only=True)
@@ -67,6 +74,7 @@ class Call(Settling):
     message = UnicodeTrait("", read_only=True)
     args = AnyTrait(None, read_only=True)
     status = EnumTrait(["inProgress", "executing", "complete"], default_value="inProgress", read_only=True)
+    turn = AnyTrait(None, read_only=True)
     outcome = AnyTrait(None, read_only=True)
     answer = AnyTrait(None, read_only=True)
     edits = AnyTrait((), read_only=True)
@@ -90,181 +98,187 @@ class Call(Settling):
         render: Any = None,
         thread_id: str | None = None,
         run_id: str | None = None,
+        offer: Any = MISSING,
+        offers_arguments: bool = True,
+        compares: bool = True,
+        tells_edits: bool = False,
+        words: Callable[[Any], str] | None = None,
     ) -> None:
         super().__init__()
         for key, value in {"id": id, "name": name, "kind": kind, "message": message}.items():
             self.set_trait(key, value)
+        self.occurrence = uuid.uuid4().hex
         self.answer_type = answer_type
         self.args_type = args_type
-        self.args_sha256: str | None = None
         self.render = render
         self.thread_id = thread_id
         self.run_id = run_id
-        self.proposal: Any = None
-        self.delivered: str | None = None
-        self._encode: Callable[[Any], str] = encode
-        self._default_via: Via = "callback"
-        self._default_by: str | None = None
+        self.offer = offer
+        self.offers_arguments = offers_arguments
+        self.late: list[Any] = []
+        self._compares = compares
+        self._tells_edits = tells_edits
+        self._words = words
+        self._turn: str | None = None
+        self._handle = Handle(self)
 
     # -- for the person -----------------------------------------------------------------------------------
 
-    def respond(
-        self,
-        value: Any,
-        *,
-        edits: Sequence[dict[str, Any]] | None = None,
-        reason: str | None = None,
-        by: str | None = None,
-        via: Via | None = None,
-    ) -> bool:
+    def respond(self, value: Any, *, reason: str | None = None, by: str | None = None, via: Via | None = None) -> bool:
         """Answer the call: the run goes on with exactly this value. Safe from any thread; the first answer wins.
 
+        What it changes in the proposal is found by comparing: then the outcome is ``edited``.
+
         Args:
-            value: The answer, checked against the tool's declared answer type.
-            edits: What was changed in the proposal, in the form of the attribute `edits`. With any, the outcome is
-                ``edited``, and the model is told that and what was changed.
+            value: The answer, checked against the tool's declared answer type. ``call.proposal`` confirms.
             reason: The words that came with it, for the record.
             by: Who answers; shown in the record.
-            via: By which path; the person that is asking is the default.
+            via: By which path; the person that is asked is the default.
 
         Returns:
-            True if this answer counts. False if the call was decided before: nothing changes then, and the
-            attempt is kept in ``call.late``.
+            True if this answer counts: in the kernel's loop "taken" (with a journal it counts once it is on disk; if
+            that fails, the call is open again and `error` says why), elsewhere once it is. False if the call was
+            decided before, or is being put to somebody else by now: nothing changes then, and the attempt is kept in
+            ``call.late``.
 
         Raises:
-            CallNotOpenError: The model is still writing the arguments.
-            InvalidValue: The value does not fit the answer type or cannot be sent; the call stays open.
+            CallNotOpenError: The model is still writing the arguments, or several people are asked one by one.
+            InvalidValue: The value does not fit the answer type or cannot be sent, or code has changed the arguments
+                since they were shown; the call stays open.
+            JournalError: It could not be written down (outside of the loop); the call stays open.
         """
-        if self.decided:
-            return self._too_late(value, by)
-        if self.status == "inProgress":
-            raise CallNotOpenError(
-                f"`{self.name}` ({self.id}) cannot be answered yet: its arguments are still being written. "
-                'Answer when `call.status == "executing"`.'
-            )
-        try:
-            answer = self.answer_type.validate(value) if self.answer_type else value
-            result = self._encode(edited_content(answer, edits) if edits else answer)
-        except InvalidValue as error:
-            self._publish_error(str(error))
-            raise
-        return self._decide(
-            Decision(
-                outcome="edited" if edits else "answered",
-                answer=answer,
-                edits=tuple(edits or ()),
-                result=result,
-                reason=reason,
-                by=by or self._default_by,
-                via=via or self._default_via,
-            )
-        )
+        made = partial(self._approval, value, reason, by, via)
+        return self._handle.respond(made, value, by=by, turn=self._turn, approves=True)
 
     def decline(self, reason: str | None = None, *, by: str | None = None, via: Via | None = None) -> bool:
         """Say no. The model is told that nothing was executed and that it must not simply try again.
 
         Returns:
             True if this decision counts, False if the call was decided before.
+
+        Raises:
+            CallNotOpenError: Several people are asked, each a question of their own.
         """
-        return self._refuse("declined", reason, by, via)
+        return self._refuse("declined", encode_refusal("declined", reason), reason, by, via)
 
     def answer_instead(self, text: str, *, by: str | None = None, via: Via | None = None) -> bool:
         """Do not approve, but tell the model something instead ("use table X"). Returns as `decline` does."""
-        return self._decide(
-            Decision(
-                outcome="declined",
-                result=encode_instead(text),
-                reason=text,
-                by=by or self._default_by,
-                via=via or self._default_via,
-            )
-        )
+        return self._refuse("declined", encode_instead(text), text, by, via)
 
     def cancel(self, reason: str | None = None, *, by: str | None = None, via: Via | None = None) -> bool:
         """Withdraw the question without an answer; never an approval. Returns as `decline` does."""
-        return self._refuse("cancelled", reason, by, via)
+        return self._refuse("cancelled", encode_refusal("cancelled", reason), reason, by, via)
 
     @property
     def original(self) -> Any:
         """What was proposed, before any edit."""
-        return self.args if self.proposal is None else self.proposal
+        return self.args if self.offer is MISSING else self.offer
+
+    @property
+    def proposal(self) -> Any:
+        """What an untouched Confirm answers with; `MISSING` if nothing is proposed."""
+        proposal = proposal_of(self)
+        return MISSING if proposal is None else proposal.value
+
+    @property
+    def decided(self) -> bool:
+        """Whether an answer or a refusal counts already (true a moment before ``status`` says complete)."""
+        return self._handle.taken
 
     @property
     def approved(self) -> bool:
         """Whether a person or rule said yes. An error, a timeout or a cancel is never an approval."""
-        return self._decision is not None and self._decision.outcome in ("answered", "edited")
+        decision = self._handle.decision
+        return decision is not None and decision.approves
+
+    @property
+    def args_sha256(self) -> str | None:
+        """The hash of the arguments' content; None where they hold something that has none (a connection)."""
+        try:
+            return fingerprint(self.args)
+        except UsageError:
+            return None
+
+    @property
+    def delivered(self) -> str | None:
+        """What the model is given instead of `result`."""
+        return self._handle.delivered
+
+    def face(self, turn: Turn) -> "Call":
+        """Give the same call for somebody who may answer in this turn only, however long they keep it."""
+        face = copy.copy(self)
+        face.unobserve_all()  # those who watch the call watch the call
+        face._turn = turn.token
+        self._handle.faces.append(face)
+        return face
+
+    def again(self, *, id: str, message: str) -> "Call":  # noqa: A002 - the wire's own word
+        """Give another call that asks the same, not open yet."""
+        return Call(
+            id=id,
+            name=self.name,
+            kind=cast("Kind", self.kind),
+            message=message,
+            answer_type=self.answer_type,
+            args_type=self.args_type,
+            render=self.render,
+            thread_id=self.thread_id,
+            run_id=self.run_id,
+            offer=self.offer,
+            offers_arguments=self.offers_arguments,
+            compares=self._compares,
+            tells_edits=self._tells_edits,
+            words=self._words,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and other.occurrence == self.occurrence
+
+    def __hash__(self) -> int:
+        return hash(self.occurrence)
+
+    def add_done_callback(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called once when the call is decided, in whichever thread that happens."""
+        self._handle.when_decided(callback)
 
     def __repr__(self) -> str:
         word = self.outcome or self.status
         return f"<Call {self.name} {self.id}: {word}>"
 
-    # -- for the session ----------------------------------------------------------------------------------
+    # -- what a decision is made of -----------------------------------------------------------------------
 
-    def _check_unchanged(self) -> None:
-        """Raise if code has changed the arguments since they were shown (pydantic-ai#6968).
-
-        Raises:
-            InvalidValue: They are not what a person has seen; the call stays open.
-        """
-        if self.args_sha256 != _hash_of(self.args):
-            message = (
-                f"The arguments of `{self.name}` were changed by code after they were shown, so they cannot be "
-                "approved any more. Decline, and let them be proposed again."
+    def _approval(self, value: Any, reason: str | None, by: str | None, via: Via | None, turn: Turn | None) -> Decision:
+        answer = self.answer_type.validate(value) if self.answer_type else value
+        if self.answer_type is not None and invents_a_yes(value, answer):
+            raise InvalidValue(
+                f"`{self.name}` takes a yes or no, and `{value!r}` is neither. "
+                "Write `call.respond(True)`, or `call.decline()`."
             )
-            self._publish_error(message)
-            raise InvalidValue(message)
-
-    def _is_put_to(self, person: Any) -> None:
-        """Note who is asked now: whatever is answered without a name or a path is theirs."""
-        name = getattr(person, "name", None)
-        self._default_via = getattr(person, "via", "callback")
-        self._default_by = name if isinstance(name, str) else None
-
-    def _is_shown(self) -> None:
-        """Note that a browser draws the question; that this cannot be written down keeps nobody from answering."""
-        if self._recorder is not None:
-            try:
-                self._recorder.shown(self)
-            except Exception:
-                log.exception("That `%s` (%s) was shown could not be recorded", self.name, self.id)
-
-    def _preview(self, args: Any) -> None:
-        self._set(args=args)
-
-    def _open(
-        self, args: Any, *, arguments: str = "{}", parameters: Any = None, recorder: Recorder | None = None
-    ) -> None:
-        """Begin ``executing``: the arguments are complete and valid, a person can answer from here on."""
-        self._home = asyncio.get_running_loop()
-        self.args_sha256 = _hash_of(args)
-        self._set(args=args, asked_at=datetime.now(UTC))
-        if recorder is not None:
-            # The question is on disk before anybody sees it.
-            recorder.asked(self, arguments=arguments, parameters=parameters)
-            self._recorder = recorder
-        note_opened(self)
-        self._set(status="executing")
-
-    def _refuse(self, outcome: Outcome, reason: str | None, by: str | None = None, via: Via | None = None) -> bool:
-        result = ABORTED if outcome == "aborted" else encode_refusal(outcome, reason)
-        return self._decide(
-            Decision(
-                outcome=outcome,
-                result=result,
-                reason=reason,
-                by=by or (self._default_by if via is None else None),
-                via=via or self._default_via,
-            )
+        edits = (edits_of(self, answer) if self._compares else None) or ()
+        return Decision(
+            outcome="edited" if edits else "answered",
+            answer=answer,
+            edits=edits,
+            result=self._encoded(edited_content(answer, edits) if edits and self._tells_edits else answer),
+            reason=reason,
+            by=by or (turn.by if turn else None),
+            via=via or (turn.via if turn else "callback"),
         )
 
-    def _reject(self, message: str) -> bool:
-        """The call itself is wrong (bad arguments, unknown tool): tell the model, ask nobody."""
-        return self._decide(Decision(outcome="invalid", result=encode_error(message), reason=message))
+    def _encoded(self, content: Any) -> str:
+        try:
+            return encode(content)
+        except InvalidValue:
+            if self._words is None:
+                raise
+            return self._words(content)
 
+    def _refuse(self, outcome: Outcome, result: str, reason: str | None, by: str | None, via: Via | None) -> bool:
+        def made(turn: Turn | None) -> Decision:
+            # Somebody with a path of their own is not the one who is being asked.
+            who = by or (turn.by if turn and via is None else None)
+            return Decision(
+                outcome=outcome, result=result, reason=reason, by=who, via=via or (turn.via if turn else "callback")
+            )
 
-def _hash_of(args: Any) -> str | None:
-    try:
-        return fingerprint(args)
-    except (ValueError, TypeError, RecursionError):
-        # A payload without any JSON form (a cycle): nothing that could be compared.
-        return None
+        return self._handle.respond(made, None, by=by, turn=self._turn, approves=False)

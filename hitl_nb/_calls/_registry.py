@@ -16,8 +16,14 @@ _opened: "WeakSet[Call]" = WeakSet()
 
 def pending() -> list["Call"]:
     """Give all calls of this kernel that a person can answer now, whichever session or cell asks, oldest first."""
-    waiting = [call for call in _opened if call.status == "executing" and not call.decided]
+    waiting = [call for call in _opened if can_be_answered(call)]
     return sorted(waiting, key=lambda call: call.asked_at)
+
+
+def can_be_answered(call: "Call") -> bool:
+    """Whether somebody can answer the call itself now; where several people are asked, they have calls of their own."""
+    several = call.turn is not None and call.turn.several
+    return call.status == "executing" and not call.decided and not several
 
 
 def note_opened(call: "Call") -> None:

@@ -10,8 +10,9 @@ from hitl_nb._schema._branches import branch_of, hide_secrets, layout_of, node_a
 from hitl_nb._schema._changes import changes_of, readable
 from hitl_nb._schema._edits import apply_edits
 from hitl_nb._schema._node import MISSING, FormNode, Kind, Option
+from hitl_nb._schema._parts import is_sequence, opened
 from hitl_nb._schema._signature import answer_of, parameters_of
-from hitl_nb._schema._tree import form_tree
+from hitl_nb._schema._tree import form_of, form_tree
 from hitl_nb._schema._validate import JsonSchemaValidator, PydanticValidator, Validator, validator_for
 from hitl_nb._schema._values import from_wire, to_wire
 
@@ -28,11 +29,14 @@ __all__ = [
     "blank_of",
     "branch_of",
     "changes_of",
+    "form_of",
     "form_tree",
     "from_wire",
     "hide_secrets",
+    "is_sequence",
     "layout_of",
     "node_at",
+    "opened",
     "parameters_of",
     "readable",
     "to_wire",

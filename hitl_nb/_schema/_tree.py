@@ -5,20 +5,40 @@ type at depth, a reference into nowhere, `any`) becomes a box for JSON text. Whi
 and how many of them each control covers: facts/peers.md 3.4.
 """
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hitl_nb._schema._branches import hide_secrets
+from hitl_nb._schema._json_schema import JsonSchemaValidator
 from hitl_nb._schema._node import MISSING, SCALARS, FormNode, Kind
 from hitl_nb._schema._options import constant, options_node
 from hitl_nb._schema._resolve import TYPE_TITLE, Document, Opened
 from hitl_nb._schema._scalars import number_node, text_node
 from hitl_nb._schema._union import union_node
+from hitl_nb._schema._validate import PydanticValidator, Validator
+from hitl_nb.errors import ToolDefinitionError
 
-__all__ = ["form_tree"]
+__all__ = ["form_of", "form_tree"]
 
 _BUDGET: Final = 3_000
 """Nodes a form may have; a page of more is no form. Beyond it, boxes."""
+
+
+def form_of(type_: object) -> FormNode:
+    """The tree of the values that a validator takes; built once a type, however many calls have it.
+
+    Raises:
+        ToolDefinitionError: The type has no JSON Schema.
+    """
+    if not isinstance(type_, PydanticValidator | JsonSchemaValidator):
+        raise ToolDefinitionError(f"There is no form for `{type_!r}`. Write a type that pydantic knows, or a schema.")
+    return _tree_of(type_)
+
+
+@functools.lru_cache(maxsize=256)
+def _tree_of(validator: Validator) -> FormNode:
+    return form_tree(validator.json_schema)
 
 
 def form_tree(schema: dict[str, Any]) -> FormNode:

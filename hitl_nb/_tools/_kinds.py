@@ -1,5 +1,6 @@
 """The two kinds of tool: one that a person answers, one that runs in the kernel without a person."""
 
+import functools
 import inspect
 import json
 from collections.abc import Callable
@@ -67,6 +68,7 @@ class HumanTool(SessionTool):
             answer_type=self.answer,
             args_type=self.parameters,
             render=self.render,
+            tells_edits=_tells_edits(self.render),
             **identity,
         )
 
@@ -103,6 +105,13 @@ class FrontendTool(SessionTool):
 
     def __repr__(self) -> str:
         return f"<frontend_tool {self.name}>"
+
+
+def _tells_edits(render: Any) -> bool:
+    """Whether the model is told of edits in an envelope: the default form does; a renderer answers as on the web."""
+    while isinstance(render, functools.partial):
+        render = render.func
+    return render is None or bool(getattr(render, "tells_edits", False))
 
 
 def keywords_of(args: Any) -> dict[str, Any]:

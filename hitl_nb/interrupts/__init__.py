@@ -5,7 +5,18 @@ The counterpart of the web's ``interrupt(...)`` + ``useInterrupt``, without a gr
 (`interrupt.sync`). What ran before it has run once and is not run again.
 """
 
-from hitl_nb.interrupts._interrupt import home_loop, interrupt
+from hitl_nb.interrupts._interrupt import decided, home_loop, interrupt, on_stage, question, run_blocking
 from hitl_nb.interrupts._shorthands import approve, ask, choose, review
 
-__all__ = ["approve", "ask", "choose", "home_loop", "interrupt", "review"]
+__all__ = [
+    "approve",
+    "ask",
+    "choose",
+    "decided",
+    "home_loop",
+    "interrupt",
+    "on_stage",
+    "question",
+    "review",
+    "run_blocking",
+]

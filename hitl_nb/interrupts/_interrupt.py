@@ -4,19 +4,46 @@ import asyncio
 import json
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any, TypeVar
 
-from hitl_nb._calls import AnswerType, Call, Kind
+from hitl_nb._awaiting import Unasked, Words, current_question, in_background, line_of
+from hitl_nb._calls import CHANGED, AnswerType, Call, Handle, Kind
 from hitl_nb._encoding import encode
 from hitl_nb._kernel import current_kernel
-from hitl_nb._schema import validator_for
-from hitl_nb._transcript import CallEntry, Transcript
+from hitl_nb._schema import MISSING, validator_for
+from hitl_nb._transcript import Transcript
 from hitl_nb._waiting import loop_answers
-from hitl_nb.errors import Cancelled, Declined, Expired, InvalidValue, LoopBlockedError, UsageError
+from hitl_nb.errors import (
+    Cancelled,
+    ChangedWhileWaiting,
+    Declined,
+    Expired,
+    InvalidValue,
+    LoopBlockedError,
+    NotApproved,
+    UsageError,
+)
 from hitl_nb.interrupts._sticky import Sticky
 from hitl_nb.journal import open_journal
-from hitl_nb.people import Asking, Person, asking, current_asking, delivering, people_of, showing
+from hitl_nb.people import (
+    Asking,
+    Escalate,
+    Person,
+    ask_in_turn,
+    asking,
+    current_asking,
+    delivering,
+    in_time,
+    may_recall,
+    people_of,
+    showing,
+    take_stand_in_note,
+)
+
+T = TypeVar("T")
 
 RAISE = object()
 """The default of ``on_timeout=``."""
@@ -39,7 +66,7 @@ class _Interrupt:
         again: bool = False,
         people: Person | Sequence[Person] | None = None,
         kind: Kind = "interrupt",
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Unasked[Any]:
         """Stop here and ask a person.
 
         Args:
@@ -60,21 +87,29 @@ class _Interrupt:
             kind: What the journal calls it.
 
         Returns:
-            The typed answer.
+            The typed answer, once awaited: unedited it is `payload` itself, the identical object.
 
         Raises:
             Declined, Cancelled, Expired: The person said no, the question was withdrawn, time was up. Never approved.
+            ChangedWhileWaiting: Code has changed `payload` while the question was open.
             NoHumanError: Nobody can be asked here.
         """
+        nothing_proposed = True if answer is None else MISSING
         call = question(
             message,
             name=reason,
             kind=kind,
             answer_type=None if answer is None else validator_for(answer),
             render=render,
-            proposal=True if payload is None else payload,
+            offer=nothing_proposed if payload is None else payload,
+            compares=payload is not None,
         )
-        return decided(call, payload, timeout=timeout, on_timeout=on_timeout, key=key, again=again, people=people)
+        options = {"timeout": timeout, "on_timeout": on_timeout, "key": key, "again": again, "people": people}
+        return Unasked(
+            partial(decided, call, payload, **options),
+            Words(line_of("interrupt", message, more=payload is not None)),
+            partial(on_stage, people=people),
+        )
 
     def sync(self, message: str, payload: Any = None, **options: Any) -> Any:
         """Do the same from a worker thread (a sync step of a Flow, ``asyncio.to_thread``): blocks this thread only.
@@ -85,18 +120,7 @@ class _Interrupt:
                 cell blocks it).
             Exception: All that ``await interrupt(...)`` raises.
         """
-        loop = home_loop()
-        if _is_here(loop):
-            raise UsageError(
-                "`interrupt.sync` would block the loop that has to bring the answer. "
-                f"Write `await interrupt({message!r}, ...)` here."
-            )
-        if not loop_answers(loop):
-            raise LoopBlockedError(
-                f"The kernel's loop is blocked, so nobody can answer {message!r}. A sync `flow.kickoff()` in a cell "
-                "does this; write `await flow.kickoff_async()`."
-            )
-        return asyncio.run_coroutine_threadsafe(self(message, payload, **options), loop).result()
+        return run_blocking(lambda: self(message, payload, **options), message)
 
 
 interrupt = _Interrupt()
@@ -110,8 +134,9 @@ def question(
     kind: Kind,
     answer_type: AnswerType | None,
     render: Any,
-    proposal: Any,
-    words: Callable[[Any], str] | None = None,
+    offer: Any = MISSING,
+    compares: bool = True,
+    words: Callable[[Any], str] = repr,
 ) -> Call:
     """Give the call for a question of the code.
 
@@ -121,8 +146,9 @@ def question(
         kind: What the journal calls it.
         answer_type: What checks the answer; None takes anything.
         render: As for `interrupt`.
-        proposal: What Confirm answers with; True proposes nothing.
-        words: Gives an answer in words, where it has no JSON form.
+        offer: What Confirm answers with; `MISSING` proposes nothing.
+        compares: Whether another answer is an edit of it.
+        words: Gives an answer in words, where it has no JSON form; it goes to code as it is.
 
     Raises:
         UsageError: The question has no words.
@@ -133,19 +159,18 @@ def question(
             '`await interrupt("Delete these rows?", rows)`.'
         )
     # Unique across kernels: the journal takes a known id for the question that it knows, and its answer with it.
-    identity = f"interrupt_{uuid.uuid4().hex}"
-    call = Call(id=identity, name=name, kind=kind, message=message, answer_type=answer_type, render=render)
-    call.proposal = proposal
-    call._encode = lambda answer: _in_words(answer, words or repr)
-    return call
-
-
-def _in_words(answer: Any, words: Callable[[Any], str]) -> str:
-    # The answer goes to code, as it is; its words are for the record only.
-    try:
-        return encode(answer)
-    except InvalidValue:
-        return words(answer)
+    return Call(
+        id=f"interrupt_{uuid.uuid4().hex}",
+        name=name,
+        kind=kind,
+        message=message,
+        answer_type=answer_type,
+        render=render,
+        offer=offer,
+        offers_arguments=False,
+        compares=compares,
+        words=words,
+    )
 
 
 async def decided(
@@ -157,6 +182,7 @@ async def decided(
     key: str | None = None,
     again: bool = False,
     people: Person | Sequence[Person] | None = None,
+    gated: bool = False,
 ) -> Any:
     """Have a call decided by the people of the run that this code is part of, else by `people`; gives the answer.
 
@@ -165,28 +191,56 @@ async def decided(
     """
     current = current_asking()
     journal = current.journal if current is not None else open_journal()
-    sticky = Sticky(journal, key, call, payload)
-    shown = _shown(payload)
-    if current is not None and people is None:
-        return await _recalled_or_asked(current, call, sticky, shown, timeout, on_timeout, again=again)
-    transcript, chosen = Transcript(), people_of(people)
-    with delivering(), showing(chosen, transcript), asking(chosen, transcript, journal) as alone:
-        return await _recalled_or_asked(alone, call, sticky, shown, timeout, on_timeout, again=again)
+    with nullcontext(current) if current is not None and people is None else _alone(people, journal) as here:
+        sticky = Sticky(journal, key, call, payload, here.people)
+        shown = _shown(payload)
+        if not again and sticky.has_key:
+            Handle.of(call).preview(shown)
+            if may_recall(call, here.people) and sticky.recalled():
+                here.show(call)
+                return _result(call)
+        await Handle.of(call).open(shown, arguments=_as_json(shown), recorder=journal, gated=gated)
+        try:
+            return await _ask(here, call, timeout, on_timeout)
+        finally:
+            sticky.keep()
 
 
-async def _recalled_or_asked(
-    asking: Asking, call: Call, sticky: Sticky, shown: Any, timeout: float | None, on_timeout: Any, *, again: bool
-) -> Any:
-    if not again:
-        call._set(args=shown)
-        if sticky.recalled():
-            asking.transcript.add(CallEntry(key=call.id, call=call))
-            return _result(call)
-    call._open(shown, arguments=_as_json(shown), recorder=asking.journal)
-    try:
-        return await _ask(asking, call, timeout, on_timeout)
-    finally:
-        sticky.keep()
+@contextmanager
+def _alone(people: Any, journal: Any) -> Iterator[Asking]:
+    """Ask in a plain cell: on a screen of its own, or the one that was opened where the question was started."""
+    started = current_question()
+    staged = started.take_staged() if started is not None else None
+    chosen = people_of(people)
+    transcript = staged or _new_transcript(journal)
+    if started is not None and staged is None:
+        started.opened(transcript)
+    with (
+        delivering(),
+        nullcontext() if staged is not None else showing(chosen, transcript),
+        asking(chosen, transcript, journal) as alone,
+    ):
+        yield alone
+
+
+@contextmanager
+def on_stage(*_: Any, people: Any = None, **__: Any) -> Iterator[Transcript | None]:
+    """Show a question of its own in the cell that starts it; one that is part of a run is shown there."""
+    if current_asking() is not None and people is None:
+        yield None
+        return
+    transcript = _new_transcript(open_journal())
+    with showing(people_of(people), transcript):
+        yield transcript
+
+
+def _new_transcript(journal: Any) -> Transcript:
+    transcript = Transcript()
+    transcript.foreground = not in_background()
+    transcript.journal = journal
+    if (note := take_stand_in_note()) is not None:
+        transcript.note("info", note)
+    return transcript
 
 
 def _as_json(shown: Any) -> str:
@@ -197,45 +251,78 @@ def _as_json(shown: Any) -> str:
 
 
 async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: Any) -> Any:
+    handle = Handle.of(call)
     try:
-        try:
-            async with asyncio.timeout(timeout) as limit:
-                await asking.ask(call)
-        except TimeoutError:
-            # Ours, and not one that a person or a policy raised: that is a fault, and nothing to answer by default.
-            if not limit.expired():
-                raise
-            if not call.decided:
-                return await _expired(asking, call, on_timeout)
+        asking.show(call)
+        if on_timeout is not RAISE and callable(on_timeout) and timeout is not None:
+            await ask_in_turn(call, [Escalate(_InTurn(asking.people), after=timeout, to=on_timeout)])
+        elif not await in_time(ask_in_turn(call, asking.people), timeout):
+            await handle.written()
+            if not handle.taken:
+                handle.expire("nobody answered in time")
         return _result(call, on_timeout)
     except BaseException:
         # Whatever went wrong, the question does not stay open behind the code that asked it.
-        call._refuse("cancelled", "the code that asked was ended", via="session")
+        if not handle.taken:
+            handle.close("cancelled", "the code that asked was ended")
         raise
 
 
-async def _expired(asking: Asking, call: Call, on_timeout: Any) -> Any:
-    if on_timeout is not RAISE and callable(on_timeout):
-        await Asking(people=[on_timeout], transcript=asking.transcript, loop=asking.loop).ask(call)
-        return _result(call)
-    call._refuse("expired", "nobody answered in time", via="timeout")
-    return _result(call, on_timeout)
+class _InTurn:
+    """Several people in a row as one."""
+
+    via = "callback"
+
+    def __init__(self, people: Sequence[Person]) -> None:
+        self.members = tuple(people)
+
+    async def __call__(self, call: Call) -> None:
+        await ask_in_turn(call, self.members)
 
 
 def _result(call: Call, on_timeout: Any = RAISE) -> Any:
-    if call.approved:
-        return call.answer
-    if call.outcome == "expired" and on_timeout is not RAISE and not callable(on_timeout):
+    decision = Handle.of(call).decision
+    if decision is not None and decision.approves:
+        if Handle.of(call).was_changed:
+            raise ChangedWhileWaiting(_words(call, f"cannot be approved: {CHANGED}"), call)
+        return decision.answer
+    outcome = "cancelled" if decision is None else decision.outcome
+    reason = None if decision is None else decision.reason
+    if outcome == "expired" and on_timeout is not RAISE and not callable(on_timeout):
         return on_timeout
-    refusal = {"declined": Declined, "expired": Expired}.get(str(call.outcome), Cancelled)
-    reason = f": {call.reason}" if call.reason else ""
-    raise refusal(f"`{call.message}` was {call.outcome}{reason}. Nothing was approved.", call)
+    refusals: dict[str, type[NotApproved]] = {"declined": Declined, "expired": Expired}
+    refusal = ChangedWhileWaiting if reason == CHANGED else refusals.get(outcome, Cancelled)
+    raise refusal(_words(call, f"was {outcome}{f': {reason}' if reason else ''}"), call)
+
+
+def _words(call: Call, what: str) -> str:
+    return f"`{call.message}` {what}. Nothing was approved."
 
 
 def _shown(payload: Any) -> Any:
     if payload is None:
         return {}
     return payload if isinstance(payload, dict) or hasattr(type(payload), "model_fields") else {"value": payload}
+
+
+def run_blocking(work: Callable[[], Coroutine[Any, Any, T]], message: str) -> T:
+    """Run what asks in the loop that brings the answer, and block this worker thread until it is done.
+
+    Raises:
+        UsageError, LoopBlockedError: As `interrupt.sync`.
+    """
+    loop = home_loop()
+    if _is_here(loop):
+        raise UsageError(
+            "`interrupt.sync` would block the loop that has to bring the answer. "
+            f"Write `await interrupt({message!r}, ...)` here."
+        )
+    if not loop_answers(loop):
+        raise LoopBlockedError(
+            f"The kernel's loop is blocked, so nobody can answer {message!r}. A sync `flow.kickoff()` in a cell "
+            "does this; write `await flow.kickoff_async()`."
+        )
+    return asyncio.run_coroutine_threadsafe(work(), loop).result()
 
 
 def home_loop() -> asyncio.AbstractEventLoop:

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
 
+from hitl_nb._awaiting import unasked
 from hitl_nb._schema import MISSING, validator_for
 from hitl_nb.cards import Approval, Choice, Form, Text
 from hitl_nb.cards._options import described
 from hitl_nb.errors import Cancelled, Declined, Expired, UsageError
-from hitl_nb.interrupts._interrupt import decided, interrupt, question
+from hitl_nb.interrupts._interrupt import decided, interrupt, on_stage, question
 from hitl_nb.interrupts._types import OneOf, SomeOf, type_like
 
 T = TypeVar("T")
 
 
+@unasked(write="if await {}:", stage=on_stage)
 async def approve(
     message: str,
     payload: Any = None,
@@ -45,6 +47,7 @@ async def approve(
         return False
 
 
+@unasked(stage=on_stage)
 async def ask(
     message: str,
     payload: Any = None,
@@ -85,11 +88,11 @@ async def ask(
         kind=options.pop("kind", "interrupt"),
         answer_type=validator_for(answer),
         render=render or (words if answer is str else form),
-        proposal=True,
     )
     return await decided(call, payload, **options)
 
 
+@unasked(write="choice = await {}", stage=on_stage)
 async def choose(
     message: str,
     options: Sequence[T],
@@ -132,7 +135,6 @@ async def choose(
         kind=others.pop("kind", "interrupt"),
         answer_type=SomeOf(choices) if multiple else OneOf(choices),
         render=render or partial(Choice, options=choices, multiple=multiple, label=label, note=note),
-        proposal=True,
         words=lambda answer: ", ".join(
             described(each, label=label).label for each in (answer if multiple else [answer])
         ),
@@ -140,6 +142,7 @@ async def choose(
     return await decided(call, payload, **others)
 
 
+@unasked(write="reviewed = await {}", stage=on_stage)
 async def review(
     value: T,
     message: str = "Please review this.",
@@ -176,7 +179,7 @@ async def review(
         kind=options.pop("kind", "interrupt"),
         answer_type=answer_type,
         render=render or Form,
-        proposal=value,
+        offer=value,
     )
     final = await decided(call, value, **options)
     unchanged = call.outcome == "answered" and type(final) is type(value) and final == value

@@ -13,12 +13,12 @@ class OneOf:
     """An answer that is one of these objects; the object itself is what comes back."""
 
     def __init__(self, options: Sequence[Any]) -> None:
-        self._options = list(options)
+        self.options = list(options)
 
     @property
     def schema(self) -> dict[str, Any]:
         """What there is to choose from: with other options it is another question."""
-        return {"enum": [readable(option) for option in self._options]}
+        return {"enum": [readable(option) for option in self.options]}
 
     def validate(self, value: Any) -> Any:
         """Give the option that `value` is, or equals, or is the JSON form of (an answer that was stored).
@@ -27,10 +27,10 @@ class OneOf:
             InvalidValue: It is none of them.
         """
         for same in (_is, _equals, _is_written):
-            for option in self._options:
+            for option in self.options:
                 if same(option, value):
                     return option
-        raise InvalidValue(f"The answer, a `{type(value).__name__}`, is none of the {len(self._options)} options.")
+        raise InvalidValue(f"The answer, a `{type(value).__name__}`, is none of the {len(self.options)} options.")
 
 
 class SomeOf(OneOf):

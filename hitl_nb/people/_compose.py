@@ -1,22 +1,23 @@
-"""People made of people: remember what was approved, need two, pass on after a while."""
+"""People made of people: remember what was approved, need several, pass on after a while."""
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import Any
 
-from hitl_nb._calls import Call, Kind
-from hitl_nb._encoding import fingerprint
-from hitl_nb._transcript import CallEntry
+from hitl_nb._calls import Call, Decision, Handle, print_of
 from hitl_nb.errors import UsageError
-from hitl_nb.people._asking import current_asking
-from hitl_nb.people._person import Person
+from hitl_nb.people._asking import consult, current_asking, in_time
+from hitl_nb.people._person import Person, declared, declared_all
 
 
 class Remember:
     """Asks `person`, and answers the same call with the same arguments from memory afterwards.
 
-    Bound to tool *and* arguments, for as long as this object lives; a call without arguments is always asked, since
-    a yes to "do it" says nothing about the next one. Refusals are not remembered.
+    Bound to the whole question: kind, tool, words, arguments and the type of the answer, for as long as this object
+    lives. A call without arguments is always asked, since a yes to "do it" says nothing about the next one; so is
+    what holds a connection or another thing without content. Refusals, and what a rule or a script has said, are not
+    remembered, and no memory answers what a rule forbids.
 
     Args:
         person: Who is asked the first time.
@@ -26,37 +27,65 @@ class Remember:
 
     def __init__(self, person: Person) -> None:
         self._person = person
-        self._answers: dict[tuple[str, str], tuple[Any, str]] = {}
+        self._answers: dict[str, Decision] = {}
+        self.members = (person,)
+        """Whom this asks."""
 
     async def __call__(self, call: Call) -> None:
         """Answer from memory, or ask and remember an approval."""
-        key = (call.name, fingerprint(call.args))
-        if key in self._answers:
-            answer, by = self._answers[key]
-            call.respond(answer, by=f"remembered from {by}", via="policy")
+        handle = Handle.of(call)
+        key = question_key(call)
+        known = self._answers.get(key) if key is not None and handle.may_recall else None
+        if known is not None:
+            call.respond(known.answer, by=f"remembered from {known.by or 'somebody'}", via="policy")
             return
-        call._is_put_to(self._person)
-        await self._person(call)
-        if call.approved and not _is_empty(call.args):
-            self._answers[key] = (call.answer, _by(call))
+        with handle.put_to(self._person) as theirs:
+            await self._person(theirs)
+            await handle.written()
+        decision = handle.decision
+        if key is not None and decision is not None and decision.approves and _is_a_persons(decision, self._person):
+            self._answers[key] = decision
+
+    def declared(self) -> Any:
+        """Give who has to answer, structurally."""
+        inner = declared(self._person)
+        return None if inner is None else ["Remember", inner]
 
     def watch(self, transcript: Any) -> Any:
         """Let the person follow the run, if it wants to."""
-        return _watch(self._person, transcript)
+        return _watch(self.members, transcript)
 
     def forget(self) -> None:
         """Ask again from now on."""
         self._answers.clear()
 
 
+def question_key(call: Call) -> str | None:
+    """Give what a memory knows the whole question by; None if it must be asked each time."""
+    if _is_empty(call.args):
+        return None
+    answer_type = call.answer_type
+    kind = [type(answer_type).__name__, str(getattr(answer_type, "type", "")), getattr(answer_type, "schema", None)]
+    question = print_of([call.kind, call.name, call.message, call.args, call.original, kind])
+    return None if question.live else question.digest
+
+
+def _is_a_persons(decision: Decision, person: Person) -> bool:
+    """Whether it is what `person` said, and not a rule or a script among those it asks."""
+    return decision.via in ("card", "callback") or decision.via == getattr(person, "via", None)
+
+
 class AllOf:
     """Needs the approval of every one of several people: four eyes, or six.
 
-    Each is asked a question of its own; the call is answered once all have approved the same answer, and declined as
-    soon as one says no. The record names all of them.
+    Each is asked a question of their own, at the same time; the call is answered once all have approved the same
+    answer, and declined as soon as one says no. Nobody can answer it in their place. The record names all of them.
 
     Args:
-        people: At least two.
+        people: At least two, each of them once.
+
+    Raises:
+        UsageError: Fewer than two, or somebody twice.
     """
 
     via = "callback"
@@ -64,41 +93,103 @@ class AllOf:
     def __init__(self, *people: Person) -> None:
         if len(people) < 2:
             raise UsageError("`AllOf` needs at least two people. Write `AllOf(first, second)`.")
+        twice = _twice(people)
+        if twice is not None:
+            raise UsageError(
+                f"`AllOf` has `{twice!r}` twice, and one person's two clicks are not four eyes. "
+                'Write `AllOf(NotebookPerson("Ada"), NotebookPerson("Bob"))`.'
+            )
         self._people = people
+        self.members = people
+        """Whom this asks."""
 
     async def __call__(self, call: Call) -> None:
-        """Collect the approvals, one after the other; the first refusal decides."""
-        ballots: list[Call] = []
-        for number, person in enumerate(self._people, 1):
-            ballot = _ballot(call, number, len(self._people))
-            current = current_asking()
+        """Collect the approvals; the first refusal decides."""
+        names = [_name_of(person) for person in self._people]
+        handle = Handle.of(call)
+        with handle.put_to_several(" and ".join(names)):
+            ballots = [handle.ballot(number, len(names)) for number in range(1, len(names) + 1)]
+            try:
+                await self._collect(call, ballots)
+            finally:
+                for ballot in ballots:
+                    Handle.of(ballot).close("superseded", "not needed any more")
+
+    async def _collect(self, call: Call, ballots: Sequence[Call]) -> None:
+        current = current_asking()
+        for ballot in ballots:
             if current is not None:
-                current.transcript.add(CallEntry(key=ballot.id, call=ballot))
-            ballot._is_put_to(person)
-            await person(ballot)
-            if not ballot.decided:
-                ballot.cancel("not answered")
-                return
-            if not ballot.approved:
-                call.decline(ballot.reason or f"one approver {_outcome(ballot)}", by=_by(ballot))
-                return
-            ballots.append(ballot)
-            if ballots[0].result != ballot.result:
-                call.decline("the approvers gave different answers", by=" and ".join(map(_by, ballots)))
-                return
-        call.respond(ballots[0].answer, edits=ballots[0].edits, by=" and ".join(map(_by, ballots)))
+                current.show(ballot)
+        votes = [self._voted(ballots, ballot, person) for ballot, person in zip(ballots, self._people, strict=True)]
+        tasks = [asyncio.create_task(vote, name=f"hitl_nb asks for {call.id}") for vote in votes]
+        try:
+            for done in asyncio.as_completed(tasks):
+                if not await done or _refused(call, ballots):
+                    return
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if all(ballot.approved for ballot in ballots):
+            Handle.of(call).respond_for(ballots[0], by=" and ".join(map(_by, ballots)))
+
+    async def _voted(self, ballots: Sequence[Call], ballot: Call, person: Person) -> bool:
+        """Ask one of them; gives False if they passed, which is no approval."""
+        handle = Handle.of(ballot)
+        if any(each.decided and not each.approved for each in ballots):
+            return True  # a no of somebody before, a moment ago
+        if not handle.taken:
+            consult(ballot, [person])
+        if not handle.taken:
+            with handle.put_to(person):
+                await person(ballot)
+        return handle.taken
+
+    def declared(self) -> Any:
+        """Give who has to answer, structurally."""
+        inner = declared_all(self._people)
+        return None if inner is None else ["AllOf", *inner]
 
     def watch(self, transcript: Any) -> Any:
         """Let the first person who wants to follow the run do so."""
-        watching = next((person for person in self._people if hasattr(person, "watch")), None)
-        return _watch(watching, transcript)
+        return _watch(self._people, transcript)
+
+
+def _refused(call: Call, ballots: Sequence[Call]) -> bool:
+    """Decline the call if one of the ballots was refused, or two differ; gives whether it is decided."""
+    for ballot in ballots:
+        if ballot.decided and not ballot.approved:
+            _decline(call, ballot.reason or f"one approver {ballot.outcome}", [ballot])
+            return True
+    given = [ballot for ballot in ballots if ballot.approved]
+    results = {Handle.of(ballot).decision.result for ballot in given}  # type: ignore[union-attr]  # approved
+    if len(results) > 1:
+        _decline(call, "the approvers gave different answers", given)
+        return True
+    return Handle.of(call).taken
+
+
+def _decline(call: Call, reason: str, ballots: Sequence[Call]) -> None:
+    Handle.of(call).close("declined", reason, by=" and ".join(map(_by, ballots)), via="callback")
+
+
+def _twice(people: Sequence[Person]) -> Person | None:
+    """Somebody who is asked twice: the same object, or the same declared person."""
+    seen: list[Any] = []
+    for person in people:
+        who = declared(person)
+        # Two functions that say nothing about themselves are two people, unless they are one object.
+        if any(person is other or (who is not None and who == known) for other, known in seen):
+            return person
+        seen.append((person, who))
+    return None
 
 
 class Escalate:
     """Asks `first`, and after a while somebody else.
 
     Args:
-        first: Who is asked at first; its question is closed for it when time is up.
+        first: Who is asked at first; its question is closed for it for good when time is up.
         after: Seconds.
         to: Who is asked then; None lets the question expire, which is neither a yes nor a no.
     """
@@ -107,57 +198,47 @@ class Escalate:
 
     def __init__(self, first: Person, *, after: float, to: Person | None = None) -> None:
         self._first, self._after, self._to = first, after, to
+        self.members = (first,)
+        """Whom this asks at once."""
+        self.later_members = () if to is None else (to,)
+        """Whom it asks when time is up."""
 
     async def __call__(self, call: Call) -> None:
         """Ask, wait, pass on."""
-        call._is_put_to(self._first)
-        try:
-            async with asyncio.timeout(self._after) as limit:
-                await self._first(call)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            if call.decided:
-                return
-            if self._to is None:
-                call._refuse("expired", f"nobody answered within {self._after:g} s", via="timeout")
-                return
-            call._is_put_to(self._to)
-            await self._to(call)
+        handle = Handle.of(call)
+        with handle.put_to(self._first, apart=True) as theirs:
+            answered = await in_time(self._first(theirs), self._after)
+        await handle.written()
+        if answered or handle.taken:
+            return
+        if self._to is None:
+            handle.expire(f"nobody answered within {self._after:g} s")
+            return
+        with handle.put_to(self._to, apart=True) as theirs:
+            await self._to(theirs)
+
+    def declared(self) -> Any:
+        """Give who has to answer, structurally."""
+        inner = declared_all(self.members + self.later_members)
+        return None if inner is None else ["Escalate", self._after, *inner]
 
     def watch(self, transcript: Any) -> Any:
-        """Let the first person follow the run, if it wants to."""
-        return _watch(self._first, transcript)
+        """Let those who are asked follow the run, if they want to."""
+        return _watch(self.members + self.later_members, transcript)
 
 
-def _watch(person: Any, transcript: Any) -> Any:
-    return person.watch(transcript) if hasattr(person, "watch") else nullcontext(False)
+def _watch(people: Iterable[Any], transcript: Any) -> Any:
+    watching = next((person for person in people if hasattr(person, "watch")), None)
+    return nullcontext(False) if watching is None else watching.watch(transcript)
 
 
-def _ballot(call: Call, number: int, of: int) -> Call:
-    ballot = Call(
-        id=f"{call.id}#{number}",
-        name=call.name,
-        kind=cast("Kind", call.kind),
-        message=f"{call.message} (approval {number} of {of})".strip(),
-        answer_type=call.answer_type,
-        args_type=call.args_type,
-        render=call.render,
-        thread_id=call.thread_id,
-        run_id=call.run_id,
-    )
-    ballot.proposal = call.proposal
-    ballot._open(call.args)
-    return ballot
-
-
-def _outcome(call: Call) -> str:
-    decision = call._decision
-    return decision.outcome if decision else "did not answer"
+def _name_of(person: Any) -> str:
+    name = getattr(person, "name", None)
+    return name if isinstance(name, str) else getattr(person, "__name__", None) or type(person).__name__
 
 
 def _by(call: Call) -> str:
-    decision = call._decision
+    decision = Handle.of(call).decision
     return (decision.by if decision else None) or "somebody"
 
 

@@ -11,7 +11,7 @@ from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb._waiting import TICK, until_decided
 from hitl_nb.cards import RunView
 from hitl_nb.errors import NoHumanError
-from hitl_nb.people._person import nobody_answered
+from hitl_nb.people._person import declared_kind, nobody_answered
 
 _TWO_CELLS = (
     "this kernel does not deliver clicks while a cell awaits. Use two cells instead:\n"
@@ -33,7 +33,11 @@ class NotebookPerson:
     def __init__(self, name: str | None = None, *, handshake: float = 10.0) -> None:
         self.name = user_name(name)
         self.handshake = handshake
-        self._views: list[RunView] = []
+
+    def declared(self) -> list[str] | None:
+        """Say who this is, for decisions that are recalled; see `hitl_nb.people.declared`."""
+        kind = declared_kind(self)
+        return None if kind is None else [kind, self.name]
 
     @contextmanager
     def watch(self, transcript: Transcript) -> Iterator[bool]:
@@ -41,13 +45,17 @@ class NotebookPerson:
         if front_end() != "possible":
             yield False
             return
-        view = RunView(transcript, user=self.name)
-        self._views.append(view)
+        if any(view.transcript is transcript for view in _views):
+            # Several people at this notebook have one view: each question is drawn live once.
+            yield True
+            return
+        view = RunView(transcript)
+        _views.append(view)
         view.open()
         try:
             yield True
         finally:
-            self._views.remove(view)
+            _views.remove(view)
             view.close()
 
     async def __call__(self, call: Call) -> None:
@@ -57,16 +65,16 @@ class NotebookPerson:
             NoHumanError: No front end; or a likely one that never drew the question; or a kernel that cannot
                 deliver clicks to this cell.
         """
-        view = next((view for view in self._views if call in view.transcript), None)
+        view = next((view for view in reversed(_views) if call in view.transcript), None)
         if view is not None:
             await self._answered(view, call)
             return
         if front_end() != "possible":
             raise NoHumanError(nobody_answered(call, _absent()))
         transcript = Transcript()
-        transcript.add(CallEntry(key=call.id, call=call))
+        transcript.add(CallEntry(key=call.occurrence, call=call))
         with self.watch(transcript):
-            await self._answered(self._views[-1], call)
+            await self._answered(_views[-1], call)
 
     async def _answered(self, view: RunView, call: Call) -> None:
         if view.transcript.foreground and comm_delivery(current_kernel()) == "unknown":
@@ -89,6 +97,10 @@ class NotebookPerson:
 
     def __repr__(self) -> str:
         return f"<NotebookPerson {self.name}>"
+
+
+_views: list[RunView] = []
+"""What is on screen in this kernel, whoever of the people here is asked."""
 
 
 def _absent() -> str:

@@ -9,11 +9,11 @@ import fnmatch
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from hitl_nb._calls import Call
-from hitl_nb.cards import Plain
+from hitl_nb._calls import Call, Kind, confirmed, frozen
 from hitl_nb.errors import UsageError
+from hitl_nb.people._person import declared
 
 _log = logging.getLogger("hitl_nb")
 
@@ -34,6 +34,9 @@ class Rule:
     answer: Callable[[Any], Any] | None
     """Gives the answer from the arguments; None answers with the proposal itself."""
 
+    kind: Kind | None
+    """Which questions: ``tool``, ``interrupt``, ``feedback``; None: all of them."""
+
     name: str
     """What the record calls it."""
 
@@ -43,11 +46,13 @@ class Rule:
         Raises:
             Exception: Whatever `when` raised.
         """
+        if self.kind is not None and call.kind != self.kind:
+            return False
         if not fnmatch.fnmatchcase(call.name, self.tool):
             return False
         if self.when is None:
             return True
-        verdict = self.when(call.args)
+        verdict = self.when(frozen(call.args))  # a copy: a rule looks, and changes nothing
         # An `async def` gives a coroutine, which is true; only a plain yes is a yes.
         if verdict is not True and verdict is not False:
             raise TypeError(f"`when` of {self.name} gave `{verdict!r}`, neither True nor False")
@@ -59,6 +64,7 @@ def allow(
     *,
     when: Callable[[Any], Any] | None = None,
     answer: Callable[[Any], Any] | None = None,
+    kind: Kind = "tool",
     name: str | None = None,
 ) -> Rule:
     """Make a rule that answers calls of `tool` for a person.
@@ -68,25 +74,32 @@ def allow(
         when: Gets the typed arguments: ``when=lambda args: args.amount <= 100``. What raises, or gives anything but
             True or False, allows nothing: the next person is asked.
         answer: Gives the answer from the arguments; default: the proposal itself, as an untouched Confirm.
+        kind: Which questions: an agent may call its *interrupt* like a tool of yours, so a rule about tools is about
+            tools. Write ``kind="interrupt"`` for checkpoints of code or agents, ``"feedback"`` for CrewAI's.
         name: What the record calls the rule.
     """
-    return _rule("allow", tool, when, answer, name)
+    return _rule("allow", tool, when, answer, kind, name)
 
 
-def deny(tool: str, *, when: Callable[[Any], Any] | None = None, name: str | None = None) -> Rule:
-    """Make a rule that declines calls of `tool`; it beats every `allow`.
+def deny(
+    tool: str, *, when: Callable[[Any], Any] | None = None, kind: Kind | None = None, name: str | None = None
+) -> Rule:
+    """Make a rule that declines calls of `tool`; it beats every `allow`, and every memory, wherever it stands.
 
     A `when` that raises denies nothing, and lets no `allow` through either: a person is asked.
 
     Args:
         tool: The tool's name, or a pattern (``*_prod``).
         when: As for `allow`.
+        kind: Which questions; default: all that are called so.
         name: What the record calls the rule, and the reason that the model is given.
     """
-    return _rule("deny", tool, when, None, name)
+    return _rule("deny", tool, when, None, kind, name)
 
 
-def _rule(effect: Literal["allow", "deny"], tool: Any, when: Any, answer: Any, name: str | None) -> Rule:
+def _rule(
+    effect: Literal["allow", "deny"], tool: Any, when: Any, answer: Any, kind: Kind | None, name: str | None
+) -> Rule:
     if not isinstance(tool, str) or not tool:
         raise UsageError(f'A rule is about a tool\'s name, not `{tool!r}`. Write `{effect}("read_file")`.')
     for word, function in (("when", when), ("answer", answer)):
@@ -97,7 +110,11 @@ def _rule(effect: Literal["allow", "deny"], tool: Any, when: Any, answer: Any, n
             )
     condition = f" when {getattr(when, '__name__', 'a condition holds')}" if when is not None else ""
     condition = condition.replace("<lambda>", "its condition holds")
-    return Rule(effect=effect, tool=tool, when=when, answer=answer, name=name or f"{effect} {tool}{condition}")
+    if kind not in (None, *get_args(Kind)):
+        raise UsageError(f'There is no kind `{kind!r}`. Write `{effect}({tool!r}, kind="tool")`.')
+    return Rule(
+        effect=effect, tool=tool, when=when, answer=answer, kind=kind, name=name or f"{effect} {tool}{condition}"
+    )
 
 
 class Policy:
@@ -117,20 +134,41 @@ class Policy:
                 )
         self._rules = rules
 
+    def denial(self, call: Call) -> str | None:
+        """Give the name of a rule that forbids this call, or None. Asked before anybody else, and before any memory.
+
+        Raises:
+            Exception: Whatever a `when` raised: then nothing is forbidden, and nothing allowed.
+        """
+        return next((rule.name for rule in self._rules if rule.effect == "deny" and rule.holds(call)), None)
+
     async def __call__(self, call: Call) -> None:
         """Answer the call if a rule holds; return without an answer otherwise."""
         try:
-            holding = [rule for rule in self._rules if rule.holds(call)]
-            denied = next((rule for rule in holding if rule.effect == "deny"), None)
+            denied = self.denial(call)
+            allowed = [rule for rule in self._rules if rule.effect == "allow" and rule.holds(call)]
             if denied is not None:
-                call.decline(denied.name, by=f"policy: {denied.name}", via="policy")
-            elif holding:
-                rule = holding[0]
-                answer = Plain(call).answer({}) if rule.answer is None else rule.answer(call.args)
+                call.decline(denied, by=f"policy: {denied}", via="policy")
+            elif allowed:
+                rule = allowed[0]
+                answer = confirmed(call) if rule.answer is None else rule.answer(frozen(call.args))
                 call.respond(answer, by=f"policy: {rule.name}", via="policy")
         except Exception:
             # Fail closed: a rule that cannot tell has not allowed anything. The person behind it is asked.
             _log.exception("A rule failed on `%s` (%s); the next person is asked", call.name, call.id)
 
+    def declared(self) -> Any:
+        """Give the rules, structurally; None if one of them has a condition that nobody can name."""
+        rules = [_declared(rule) for rule in self._rules]
+        return None if None in rules else ["Policy", *rules]
+
     def __repr__(self) -> str:
         return f"Policy({', '.join(rule.name for rule in self._rules)})"
+
+
+def _declared(rule: Rule) -> Any:
+    functions = [None if each is None else declared(each) for each in (rule.when, rule.answer)]
+    unknown = [
+        each is not None and name is None for each, name in zip((rule.when, rule.answer), functions, strict=True)
+    ]
+    return None if any(unknown) else [rule.effect, rule.tool, rule.kind, rule.name, *functions]

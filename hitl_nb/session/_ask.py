@@ -5,7 +5,6 @@ what it does may depend on what a person says to them (google/adk-go#876).
 """
 
 import asyncio
-import functools
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -14,11 +13,11 @@ from typing import Any, Literal
 
 from ag_ui.core import ToolCall, ToolMessage
 
-from hitl_nb._calls import Call, Decision, Recorder
-from hitl_nb._encoding import encode
+from hitl_nb._calls import Call, Decision, GrantLost, Handle, Recorder, frozen
+from hitl_nb._encoding import encode, encode_refusal
 from hitl_nb._tools import FrontendTool, GateTool, HumanTool, ToolBox
 from hitl_nb.errors import InvalidValue
-from hitl_nb.people import Person, ask_in_turn
+from hitl_nb.people import Person, ask_in_turn, in_time
 from hitl_nb.session._checkpoints import Checkpoint
 
 Replayed = Literal["", "events", "journal"]
@@ -82,7 +81,7 @@ class Asker:
             NoHumanError: Somebody had to be asked and nobody could.
             Exception: A person raised. The calls that are open then stay open: the run closes them as not executed.
         """
-        work = [self._prepared(question) for question in questions]
+        work = [await self._prepared(question) for question in questions]
         if self._one_at_a_time:
             for question, one in zip(questions, work, strict=True):
                 await self._run(question, one, [])
@@ -102,12 +101,13 @@ class Asker:
         await one(before)
         self._on_decided(question)
 
-    def _prepared(self, question: Question) -> _Work:
+    async def _prepared(self, question: Question) -> _Work:
         """Validate first: a person never sees a question that does not fit its own schema."""
         call = question.call
+        handle = Handle.of(call)
         if isinstance(question.source, Checkpoint):
             checkpoint = question.source
-            call._open(checkpoint.args, arguments=json.dumps(checkpoint.args), recorder=self._recorder)
+            await handle.open(checkpoint.args, arguments=json.dumps(checkpoint.args), recorder=self._recorder)
             handler = self._tools.handler_of(checkpoint.interrupt)
             first = [handler.handler] if handler and handler.handler else []
             return lambda _: self._ask(call, checkpoint.expires_at, first)
@@ -126,29 +126,39 @@ class Asker:
         assert isinstance(tool, HumanTool)
         if isinstance(tool, GateTool) and question.replayed == "events":
             return self._wrong(call, "tool_handler_failed", "not executed: this call is from an earlier run")
-        reason = self._refuse(call, question.source.function.arguments)
-        opened = functools.partial(
-            call._open,
+        await handle.open(
             args,
             arguments=question.source.function.arguments or "{}",
             parameters=tool.parameters,
             recorder=self._recorder,
+            gated=isinstance(tool, GateTool),
         )
+        reason = self._refuse(call, question.source.function.arguments)
         if reason is not None:
-            opened()
-            call._refuse("declined", reason, by="hitl_nb", via="session")
+            handle.close("declined", reason, by="hitl_nb")
             return _nothing
-        opened()
+        if question.replayed == "journal":
+            self._adopt(call)
         if isinstance(tool, GateTool):
             return lambda before: self._pass_gate(tool, call, before)
         return lambda _: self._ask(call, None)
+
+    def _adopt(self, call: Call) -> None:
+        """Take the decision that an earlier kernel has left for exactly this question, if there is one."""
+        stored = self._recorder.winner(call) if self._recorder is not None else None
+        if stored is not None:
+            try:
+                Handle.of(call).adopt(stored, mine=True)
+            except InvalidValue as error:
+                call_error = f"what was answered before the restart does not fit any more ({error})"
+                Handle.of(call).close("cancelled", call_error)
 
     def _no_such(self, name: str) -> str:
         known = ", ".join(f"`{known}`" for known in self._tools.names) or "none"
         return f"unknown tool `{name}`; available: {known}"
 
     def _wrong(self, call: Call, code: str, message: str) -> _Work:
-        call._reject(message)
+        Handle.of(call).reject(message)
         self._on_error(code, message)
         return _nothing
 
@@ -158,51 +168,66 @@ class Asker:
             await ask_in_turn(call, people)
             return
         left = (expires_at - datetime.now(UTC)).total_seconds()
-        try:
-            async with asyncio.timeout(left) as limit:
-                if left > 0:  # nobody is asked what cannot be answered any more
-                    await ask_in_turn(call, people)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-        # No effect on a call that was answered in the same moment: the first decision counts.
-        if not call.decided:
-            call._refuse("expired", f"not answered before {expires_at.isoformat()}", via="timeout")
+        if left > 0:  # nobody is asked what cannot be answered any more
+            await in_time(ask_in_turn(call, people), left)
+        handle = Handle.of(call)
+        await handle.written()
+        if not handle.taken:
+            handle.expire(f"not answered before {expires_at.isoformat()}")
 
     async def _execute(self, tool: FrontendTool, call: Call, args: Any, before: Sequence[Awaitable[None]]) -> None:
         if before:
             await asyncio.gather(*(asyncio.shield(one) for one in before))
-        call._open(args)
+        handle = Handle.of(call)
+        handle.open_now(args)
         try:
             value = await tool.run(args)
             result = encode(value)
         except Exception as error:
             # As on the web, the model is told; unlike there the run goes on, so that it can do something about it.
             self._on_error("tool_handler_failed", str(error))
-            text = f"Error: {error}"
-            call._decide(Decision(outcome="invalid", result=text, reason=str(error), via="session"))
+            handle.settle(Decision(outcome="invalid", result=f"Error: {error}", reason=str(error)))
             return
-        call._decide(Decision(outcome="answered", answer=value, result=result, via="session"))
+        handle.settle(Decision(outcome="answered", answer=value, result=result))
 
     async def _pass_gate(self, tool: GateTool, call: Call, before: Sequence[Awaitable[None]]) -> None:
-        if tool.needs_person(call.args):
-            await self._ask(call, None)
-        else:
-            call.respond(call.args, by=f"gate: no approval needed by the rule of `{tool.name}`", via="policy")
+        handle = Handle.of(call)
+        if not handle.taken:
+            if tool.needs_person(frozen(handle.frozen)):
+                await self._ask(call, None)
+            else:
+                # With a journal this fails where another kernel has a decision for it already, which then counts.
+                call.respond(call.args, by=f"gate: no approval needed by the rule of `{tool.name}`", via="policy")
+                await handle.written()
         if not call.approved:
             return
         if before:
             await asyncio.gather(*(asyncio.shield(one) for one in before))
         try:
-            call.delivered = _returned(await tool.run(call.answer), call)
+            args = await handle.begin()
+        except GrantLost as lost:
+            handle.delivered = await lost.outcome()
+            return
+        except InvalidValue as error:
+            handle.end(encode_refusal("not_executed", str(error)))
+            return
+        try:
+            text = _returned(await tool.run(args), call)
         except Exception as error:
             self._on_error("tool_handler_failed", str(error))
-            call.delivered = f"Error: {error}"
+            text = f"Error: {error}"
+        except BaseException:
+            handle.end(_STOPPED)
+            raise
+        handle.end(text)
+
+
+_STOPPED = "Error: it was stopped while it ran; it may or may not have had its effect, and it is not run again."
 
 
 def _returned(value: Any, call: Call) -> str:
     """Give what the model gets from a gate: what the function returned, and what the person had changed before."""
-    decision = call._decision
+    decision = Handle.of(call).decision
     if decision is None or not decision.edits:
         return encode(value)
     return encode({"status": "edited", "approved": True, "edits": list(decision.edits), "returned": value})
@@ -214,7 +239,7 @@ async def _nothing(_before: Any) -> None:
 
 def result_of(call: Call) -> ToolMessage:
     """Give the tool message of a decided call."""
-    decision = call._decision
+    decision = Handle.of(call).decision
     assert decision is not None
     error = decision.reason if decision.outcome == "invalid" else None
     content = decision.result if call.delivered is None else call.delivered

@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from hitl_nb._calls import Call
 from hitl_nb._encoding import encode
-from hitl_nb._schema import validator_for
+from hitl_nb._schema import MISSING, validator_for
 from hitl_nb.cards import Form
 
 
@@ -60,18 +60,19 @@ class Checkpoint:
         """Give the call that asks for its answer."""
         interrupt, schema = self.interrupt, self._schema
         render = identity.pop("render", None)
-        call = Call(
+        return Call(
             id=interrupt.id,
             name=interrupt.reason,
             kind="interrupt",
             message=interrupt.message or "",
             answer_type=validator_for(schema) if schema else None,
             render=render or (partial(Form, initial={"approved": True}) if self._knows_yes else None),
+            # A yes has the form that AG-UI's own examples use, unless the schema has none; a no is never a payload.
+            offer={"approved": True} if self._knows_yes or not schema else MISSING,
+            offers_arguments=False,
+            compares=False,
             **identity,
         )
-        # A yes has the form that AG-UI's own examples use, unless the schema has none; a no is never a payload.
-        call.proposal = {"approved": True} if self._knows_yes or not schema else True
-        return call
 
     @property
     def _schema(self) -> dict[str, Any]:

@@ -6,14 +6,16 @@ each agent run the history is proven to hold exactly one adjacent result a tool 
 
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ag_ui.core import Event, RunAgentInput
 
 from hitl_nb import _history
-from hitl_nb._calls import Call, Outcome
+from hitl_nb._calls import Call, Handle, Outcome
 from hitl_nb._tools import HumanTool
 from hitl_nb._transcript import CallEntry, Transcript
+from hitl_nb.errors import JournalError
 from hitl_nb.session._ask import Asker, Question, Replayed
 from hitl_nb.session._checkpoints import Checkpoint
 from hitl_nb.session._limits import Limits
@@ -62,8 +64,7 @@ class Loop:
             # Also after a stop: what a person saw stays in the history, and the history stays valid.
             self._keep(turn)
         # Only now: a run that failed may never have read the answers that it carried.
-        self._session._memory.delivered(turn.given)
-        self._thread.addressed()
+        self._session._memory.delivered(turn.given, self._thread.addressed())
         return turn
 
     def _new_turn(self) -> Turn:
@@ -89,7 +90,7 @@ class Loop:
         checkpoints = [Question(call=self._call_of(checkpoint), source=checkpoint) for checkpoint in turn.checkpoints]
         bound = {checkpoint.interrupt.tool_call_id for checkpoint in turn.checkpoints}
         for question in checkpoints:
-            self._transcript.add(CallEntry(key=question.call.id, call=question.call))
+            self._transcript.add(CallEntry(key=question.call.occurrence, call=question.call))
         calls = [
             Question(call=turn.call_of(tool_call), source=tool_call, replayed=replayed)
             for tool_call in turn.unanswered
@@ -117,6 +118,7 @@ class Loop:
             on_error=session._report,
         )
         await asker.decide(questions)
+        self._session._memory.save(self._thread)
         again = self._wants_follow_up(questions, replayed=replayed)
         if again:
             self._limits.count(questions)
@@ -132,21 +134,27 @@ class Loop:
         return any(tool is None or tool.follow_up for tool in tools)
 
     def _record(self, question: Question) -> None:
-        # At once and not at the end of the round: what was answered is safe while the next card is still open.
+        # At once and not at the end of the round. It is safe while the next card is still open: the journal has each
+        # answer, and gives it back to a thread that was saved without it.
         if not self._thread.has_taken(question.call):
             self._thread.take(question.call, question.source)
-            self._session._memory.save(self._thread)
             self._session._publish_result(question.call)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """However the run ends, no call stays open and no tool call stays without a result."""
         for call in self._transcript.calls:
             if not call.decided:
-                call._refuse(self.ending, None, via="session")
+                Handle.of(call).close(self.ending)
                 self._session._report("tool_handler_failed", "Human-in-the-loop interaction aborted")
         for question in self._open:
-            if not question.call.decided:
-                question.call._refuse(self.ending, None, via="session")
+            handle = Handle.of(question.call)
+            if not handle.taken:
+                handle.close(self.ending)
+            with suppress(JournalError):
+                await handle.written()
+            if not handle.taken:  # an answer that could not be written down did not happen
+                handle.close(self.ending)
+            handle.waive()
             self._record(question)
         self._thread.close(self.ending)
         self._session._memory.save(self._thread)

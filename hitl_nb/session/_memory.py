@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from hitl_nb import _history
+from hitl_nb._calls import Call
 from hitl_nb._encoding import encode_error
 from hitl_nb._tools import GateTool, ToolBox
 from hitl_nb.journal import MASK, Journal, StoredDecision
@@ -19,9 +20,6 @@ from hitl_nb.session._thread import Thread
 
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 
-_MAYBE_RUN = (
-    "Error: a person approved this, then the kernel was restarted; it may or may not have run, and it is not run again."
-)
 _SECRET = "the answer held a secret, which is not kept, and the kernel was restarted; call the tool again"
 
 
@@ -47,15 +45,16 @@ class Memory:
         if self.journal is not None:
             messages = _MESSAGES.dump_json(thread.messages, by_alias=True, exclude_none=True).decode()
             state = json.dumps(to_jsonable_python(thread.state, serialize_unknown=True, inf_nan_mode="strings"))
-            self.journal.save_thread(self._thread_id, messages, state, parameters=self._tools.parameters())
+            self.journal.begin_save_thread(self._thread_id, messages, state, parameters=self._tools.parameters())
 
-    def delivered(self, messages: Iterable[Message]) -> None:
-        """Note that the model has been given the answers in `messages`."""
+    def delivered(self, messages: Iterable[Message], checkpoints: Iterable[Call] = ()) -> None:
+        """Note that the agent has been given the answers in `messages`, and those to its checkpoints."""
         if self.journal is None:
             return
         given = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
-        if given - self._delivered:
-            self.journal.delivered(sorted(given - self._delivered), thread=self._thread_id)
+        new = [*sorted(given - self._delivered), *checkpoints]
+        if new:
+            self.journal.begin_delivered(new, thread=self._thread_id)
             self._delivered |= given
 
     def restore(self, thread: Thread) -> bool:
@@ -69,7 +68,9 @@ class Memory:
         for stored in record.undelivered:
             if stored.call in made:
                 self.untold = self.untold or stored.outcome not in _ENDED_WITH_THE_RUN
-                content = _content(stored, self._tools)
+                if self._is_to_run(stored):
+                    continue
+                content = encode_error(_SECRET) if "result" in stored.redacted else stored.result
                 thread.results[stored.call] = ToolMessage(
                     id=f"result-{stored.call}", tool_call_id=stored.call, content=content
                 )
@@ -81,12 +82,11 @@ class Memory:
         thread.pair()
         return self.untold or bool(_history.open_calls(thread.messages))
 
+    def _is_to_run(self, stored: StoredDecision) -> bool:
+        """Whether it is the approval of a gate: left open, so that it runs if it never has (`Handle.begin` tells)."""
+        is_gate = isinstance(self._tools.get(stored.tool), GateTool)
+        return stored.approved and is_gate and "answer" not in stored.redacted
+
 
 _ENDED_WITH_THE_RUN = ("aborted", "superseded", "invalid")
 """Nobody waits for the model to hear of these; it does with the next message."""
-
-
-def _content(stored: StoredDecision, tools: ToolBox) -> str:
-    if stored.approved and isinstance(tools.get(stored.tool), GateTool):
-        return _MAYBE_RUN
-    return encode_error(_SECRET) if "result" in stored.redacted else stored.result

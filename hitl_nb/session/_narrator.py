@@ -16,7 +16,7 @@ from ag_ui.core import (
     ToolMessage,
 )
 
-from hitl_nb._calls import Call, Decision, Outcome, Via
+from hitl_nb._calls import Call, Decision, Handle, Outcome, Via
 from hitl_nb._history import tool_calls
 from hitl_nb._tools import HumanTool, ToolBox
 from hitl_nb._transcript import CallEntry, MessageEntry, Transcript
@@ -76,7 +76,7 @@ class Narrator:
             if call.id in results and not call.decided:
                 content = results[call.id].content
                 text = content if isinstance(content, str) else json.dumps([part.model_dump() for part in content])
-                call._decide(Decision(outcome=_outcome_of(text), result=text, via=via))
+                Handle.of(call).settle(Decision(outcome=_outcome_of(text), result=text, via=via))
 
     def _start_text(self, event: TextMessageStartEvent) -> None:
         entry = self._texts.setdefault(event.message_id, MessageEntry(key=event.message_id, role="assistant"))
@@ -93,13 +93,13 @@ class Narrator:
             return
         self._calls[call_id] = tool.call(call_id, name, **self._identity)
         self._partials[call_id] = PartialArgs()
-        self._transcript.add(CallEntry(key=call_id, call=self._calls[call_id]))
+        self._transcript.add(CallEntry(key=self._calls[call_id].occurrence, call=self._calls[call_id]))
 
     def _show_preview(self, call_id: str) -> None:
         preview = self._partials[call_id].preview
         call = self._calls[call_id]
         if preview is not None and preview is not call.args and call.status == "inProgress":
-            call._preview(preview)
+            Handle.of(call).preview(preview)
 
 
 _REFUSALS: dict[str, Outcome] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ag_ui.core import Event, UserMessage
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, can_be_answered
 from hitl_nb._transcript import MessageEntry, Transcript
 from hitl_nb._waiting import heartbeat
 from hitl_nb.errors import RunStopped
@@ -71,7 +71,7 @@ class Run:
     @property
     def pending(self) -> list[Call]:
         """The calls that a person can answer now."""
-        return [call for call in self.transcript.calls if call.status == "executing" and not call.decided]
+        return [call for call in self.transcript.calls if can_be_answered(call)]
 
     def stop(self) -> None:
         """End the run: open calls are closed as not executed, the history stays valid. Idempotent."""
@@ -131,7 +131,7 @@ class Run:
                 self._note_failure(error)
                 raise
             finally:
-                self._loop.close()
+                await self._loop.close()
         return Reply(messages=self._session.messages, decisions=self.transcript.calls)
 
     def _say(self, text: str) -> None:

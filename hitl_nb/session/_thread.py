@@ -5,7 +5,7 @@ from typing import Any
 from ag_ui.core import Message, ResumeEntry, ToolCall, ToolMessage
 
 from hitl_nb import _history
-from hitl_nb._calls import Call, Outcome
+from hitl_nb._calls import Call, Handle, Outcome
 from hitl_nb.session._ask import result_of
 from hitl_nb.session._checkpoints import Checkpoint
 
@@ -21,13 +21,28 @@ class Thread:
     """
 
     def __init__(self, state: Any) -> None:
-        self.messages: list[Message] = []
+        self._messages: list[Message] = []
+        self._paired = True
         self.state = state
         self.results: dict[str, ToolMessage] = {}
         self.resume: list[ResumeEntry] = []
         self.command: dict[str, Any] = {}
         self._held: dict[str, ToolMessage] = {}
         self._taken: set[Call] = set()
+        self._addressing: list[Call] = []
+
+    @property
+    def messages(self) -> list[Message]:
+        """The history; every result that there is stands behind its call."""
+        if not self._paired:
+            # Put off until somebody looks: a thousand parallel answers are then paired once.
+            self._messages = _history.paired(self._messages, self.results)
+            self._paired = True
+        return self._messages
+
+    @messages.setter
+    def messages(self, messages: list[Message]) -> None:
+        self._messages = messages
 
     def check(self) -> None:
         """Prove the history before the agent sees it; see `_history.check`."""
@@ -47,11 +62,12 @@ class Thread:
             elif source.interrupt.tool_call_id:
                 bound = source.interrupt.tool_call_id
                 self._held[bound] = result_of(call).model_copy(update={"tool_call_id": bound})
+            self._addressing.append(call)
         self.pair()
 
     def pair(self) -> None:
         """Put every result behind its call."""
-        self.messages = _history.paired(self.messages, self.results)
+        self._paired = False
 
     def has_taken(self, call: Call) -> bool:
         """Whether the decision of this call is in the thread."""
@@ -61,14 +77,20 @@ class Thread:
         """Whether this tool call is decided, or held by an interrupt so that the agent itself gives its result."""
         return tool_call_id in self.results or tool_call_id in self._held
 
-    def addressed(self) -> None:
-        """The agent has run with ``resume``: it is not sent twice, and a call it left open gets the decision."""
+    def addressed(self) -> list[Call]:
+        """The agent has run with ``resume``: it is not sent twice, and a call it left open gets the decision.
+
+        Returns:
+            The checkpoints whose answers it has been given.
+        """
+        given, self._addressing = self._addressing, []
         self.resume, self.command = [], {}
         for tool_call in _history.open_calls(self.messages):
             if tool_call.id in self._held:
                 self.results[tool_call.id] = self._held[tool_call.id]
         self._held.clear()
         self.pair()
+        return given
 
     def close(self, ending: Outcome) -> None:
         """Leave a history that every provider takes, whatever the run left."""
@@ -76,6 +98,6 @@ class Thread:
         for tool_call in _history.open_calls(self.messages):
             if tool_call.id not in self._held:
                 call = Call(id=tool_call.id, name=tool_call.function.name)
-                call._refuse(ending, None, via="session")
+                Handle.of(call).close(ending)
                 self.results[call.id] = result_of(call)
         self.pair()

@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from hitl_nb import Call
+from hitl_nb._calls import Handle
 from hitl_nb._encoding import encode
 from hitl_nb._schema import validator_for
 from hitl_nb._waiting import until_decided
@@ -24,7 +25,7 @@ def a_call(answer: object = None) -> Call:
 
 def an_open_call(answer: object = None) -> Call:
     call = a_call(answer)
-    call._open({"question": "which?"})
+    Handle.of(call).open_now({"question": "which?"})
     return call
 
 
@@ -40,7 +41,7 @@ async def test_status_goes_from_in_progress_to_executing_to_complete():
     call = a_call()
     seen = []
     call.observe(lambda change: seen.append(change["new"]), "status")
-    call._open({})
+    Handle.of(call).open_now({})
     call.respond(1)
     assert seen == ["executing", "complete"]
 

@@ -189,7 +189,7 @@ async def test_the_model_is_told_what_the_person_had_changed(delete, effects):
     edits = [{"path": "rows[0].id", "from": 1, "to": 7}]
 
     def edit(call):
-        return call.respond({"rows": [{"id": 7}, {"id": 2}]}, edits=edits)
+        return call.respond({"rows": [{"id": 7}, {"id": 2}]})
 
     told = json.loads(await run(delete, ScriptedPerson([edit])))
     assert told == {"status": "edited", "approved": True, "edits": edits, "returned": "deleted 2"}

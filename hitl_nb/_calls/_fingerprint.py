@@ -1,0 +1,301 @@
+"""Is this the very same content? One lossless fingerprint for what is shown, approved, run and recalled.
+
+Not ``hash()`` (salted per process), not pickle (differs by version and history), not ``repr`` and not JSON: they lose
+the middle of a frame, and the difference between the keys 1 and "1".
+"""
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic import AnyUrl, BaseModel, Secret, SecretBytes, SecretStr
+
+from hitl_nb.errors import UsageError
+
+_SCALARS: Final = (bool, int, float, complex, str, Decimal, Fraction, datetime, date, time, timedelta, UUID, PurePath)
+_SIMPLE: Final = frozenset((bool, int, float, str))
+_PROCESS_KEY: Final = secrets.token_bytes(32)
+"""Secrets are compared in this process only: a hash of one that leaves it could be guessed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Print:
+    """What a value is compared by, within this process."""
+
+    digest: str
+    """64 hex digits; equal for equal content."""
+
+    live: tuple[str, ...] = ()
+    """The types of what has no content (connections, functions, …): compared by identity."""
+
+    durable: bool = True
+    """Whether `digest` is the same in every process: nothing live, and no secret."""
+
+
+def print_of(value: Any) -> Print:
+    """Give what `value` is compared by in this process. Secrets count, and what has no content is itself."""
+    reader = _Reader(durable=False)
+    digest = reader.digest(value).hex()
+    return Print(digest=digest, live=tuple(dict.fromkeys(reader.live)), durable=not (reader.live or reader.secret))
+
+
+def fingerprint(value: Any) -> str:
+    """Give the sha256 (64 hex digits) of a value's content, the same in every process.
+
+    Args:
+        value: Plain data in any nesting, pydantic models, dataclasses, enums, dates, numpy arrays (any shape and
+            dtype), pandas and polars DataFrames and Series (values, dtypes, labels and index).
+
+    Types count: 1, 1.0, True and "1" differ, as keys too. The order of a dict's keys and of a set does not. A
+    `SecretStr` counts as a secret, whichever it is: a hash of it in a file could be guessed.
+
+    Raises:
+        UsageError: `value` holds something without content to compare (a function, an open file, itself).
+    """
+    return _Reader(durable=True).digest(value).hex()
+
+
+class _Reader:
+    """Walks one value."""
+
+    def __init__(self, *, durable: bool) -> None:
+        self._durable = durable
+        self.live: list[str] = []
+        self.secret = False
+        self._inside: dict[int, int] = {}
+
+    def digest(self, value: Any) -> bytes:
+        kind = type(value)
+        if kind in _SIMPLE:
+            return _scalar(value)
+        if not _holds(value):
+            return sha256(b"\0".join(self._parts(value))).digest()
+        if id(value) in self._inside:
+            if self._durable:
+                raise UsageError(
+                    "A value that contains itself has no fingerprint. Write `key=` only for plain data, "
+                    "e.g. `payload=rows`."
+                )
+            return sha256(b"cycle %d" % self._inside[id(value)]).digest()
+        self._inside[id(value)] = len(self._inside)
+        try:
+            return sha256(b"\0".join(self._parts(value))).digest()
+        except RecursionError:
+            raise UsageError(
+                "A value nested this deep has no fingerprint. Write flatter data, e.g. `payload=rows`."
+            ) from None
+        finally:
+            del self._inside[id(value)]
+
+    def _parts(self, value: Any) -> Iterable[bytes]:
+        """The tag of a kind, and its content as parts of fixed length or as one part at the end."""
+        if value is None:
+            return [b"null"]
+        if isinstance(value, Enum):
+            return [b"enum", _type(value), _text(value.name)]
+        if isinstance(value, SecretStr | SecretBytes | Secret):
+            return self._secret(value)
+        if type(value).__module__.partition(".")[0] in ("numpy", "pandas", "polars"):
+            return self._array_parts(value)
+        if isinstance(value, _SCALARS):
+            return self._scalar_parts(value)
+        if isinstance(value, bytes | bytearray | memoryview):
+            return [b"bytes", sha256(value).digest()]
+        if isinstance(value, AnyUrl):
+            return [b"url", _text(str(value))]
+        return self._container_parts(value)
+
+    def _secret(self, value: Any) -> Iterable[bytes]:
+        self.secret = True
+        if self._durable:
+            return [b"secret"]
+        return [b"secret", sha256(_PROCESS_KEY + self.digest(value.get_secret_value())).digest()]
+
+    def _scalar_parts(self, value: Any) -> Iterable[bytes]:
+        name = next(kind.__name__ for kind in (bool, datetime, *_SCALARS) if isinstance(value, kind))
+        exact = repr(value) if isinstance(value, float | complex | datetime | time | tzinfo) else str(value)
+        parts = [b"scalar", _text(name), _text(exact)]
+        # A subclass (`class Cents(int)`) means something else than its base.
+        return parts if type(value).__module__ in ("builtins", "datetime", "decimal") else [*parts, _type(value)]
+
+    def _container_parts(self, value: Any) -> Iterable[bytes]:
+        if isinstance(value, BaseModel):
+            held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+            private = getattr(value, "__pydantic_private__", None)
+            return [b"model", _type(value), self._mapping(held), *([self._mapping(private)] if private else [])]
+        if is_dataclass(value) and not isinstance(value, type):
+            held = {field.name: getattr(value, field.name) for field in fields(value)}
+            return [b"model", _type(value), self._mapping(held)]
+        if isinstance(value, Mapping):
+            return [b"mapping", self._mapping(value)]
+        if isinstance(value, Set):
+            return [b"set", *sorted(self.digest(item) for item in value)]
+        if isinstance(value, Sequence):
+            return [b"tuple" if isinstance(value, tuple) else b"list", *(self.digest(item) for item in value)]
+        return self._live(value)
+
+    def _mapping(self, value: Mapping[Any, Any]) -> bytes:
+        entries = sorted(self.digest(key) + self.digest(part) for key, part in value.items())
+        return sha256(b"".join(entries)).digest()
+
+    def _live(self, value: Any) -> Iterable[bytes]:
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        if self._durable:
+            raise UsageError(
+                f"`{name}` has no content that could be compared with last time's. "
+                "Write `key=` only for plain data, models, arrays and DataFrames, or leave `key` out to be asked "
+                "each time."
+            )
+        self.live.append(name)
+        return [b"live", _text(name), b"%d" % id(value)]
+
+    # -- arrays and frames --------------------------------------------------------------------------------
+
+    def _array_parts(self, value: Any) -> Iterable[bytes]:
+        library = type(value).__module__.partition(".")[0]
+        if library == "numpy" and hasattr(value, "dtype"):
+            return self._numpy_parts(value)
+        if library == "pandas":
+            return self._pandas_parts(value)
+        if library == "polars" and type(value).__name__ in ("DataFrame", "Series"):
+            return self._polars_parts(value)
+        return self._live(value)
+
+    def _numpy_parts(self, array: Any) -> Iterable[bytes]:
+        if array.dtype.hasobject:
+            return [b"array", _text("object"), self.digest(array.shape), self.digest(array.tolist())]
+        if array.shape == () and not hasattr(array, "tobytes"):
+            return self._live(array)
+        mask = getattr(array, "mask", None)
+        dtype = _text(array.dtype.descr if array.dtype.names else array.dtype.str)
+        parts = [b"array", dtype, self.digest(tuple(array.shape))]
+        return [*parts, sha256(array.tobytes()).digest(), b"" if mask is None else self.digest(mask.tolist())]
+
+    def _pandas_parts(self, value: Any) -> Iterable[bytes]:
+        import pandas
+
+        if isinstance(value, pandas.DataFrame):
+            # By position, because two columns may have one name.
+            columns = [self.digest(value.iloc[:, place]) for place in range(value.shape[1])]
+            return [b"frame", self.digest(value.columns), self.digest(value.index), *columns]
+        if isinstance(value, pandas.Series):
+            return [b"series", self.digest(value.name), self.digest(value.index), *self._values(value)]
+        if isinstance(value, pandas.MultiIndex):
+            levels = [value.get_level_values(place) for place in range(value.nlevels)]
+            return [b"index", self.digest(list(value.names)), *(self.digest(level) for level in levels)]
+        if isinstance(value, pandas.Index):
+            return [b"index", self.digest(value.name), *self._values(value)]
+        if value is pandas.NA or value is pandas.NaT:
+            return [b"missing", _text(repr(value))]
+        if isinstance(value, pandas.Timestamp | pandas.Timedelta):
+            return [b"scalar", _text(type(value).__name__), _text(value.isoformat())]
+        if isinstance(value, pandas.Period | pandas.Interval):
+            return [b"scalar", _text(type(value).__name__), _text(repr(value))]
+        return self._live(value)
+
+    def _values(self, series: Any) -> Iterable[bytes]:
+        """The dtype and the values of a Series or Index."""
+        import pandas
+
+        dtype = _text(series.dtype)
+        if isinstance(series.dtype, pandas.CategoricalDtype):
+            categories = series.dtype.categories
+            codes = series.codes if isinstance(series, pandas.Index) else series.cat.codes.to_numpy()
+            return [dtype, self.digest(categories), sha256(codes.tobytes()).digest()]
+        if series.dtype == object:
+            # Not pandas' own hash: for mixed columns it goes through text, where 1 and "1" are the same.
+            return [dtype, self.digest(series.tolist())]
+        hashes = pandas.util.hash_pandas_object(series, index=False, categorize=False).to_numpy()
+        return [dtype, _text(len(series)), sha256(hashes.tobytes()).digest()]
+
+    def _polars_parts(self, value: Any) -> Iterable[bytes]:
+        frame = value.to_frame() if hasattr(value, "to_frame") else value
+        schema = [(name, str(dtype)) for name, dtype in frame.schema.items()]
+        if any("Object" in dtype for _, dtype in schema):
+            return [b"polars", self.digest(schema), self.digest(frame.rows())]
+        # Stable within one version of polars; after an upgrade a question is asked again, which is the safe side.
+        hashes = [column.hash().to_numpy().tobytes() for column in frame.get_columns()]
+        return [b"polars", self.digest(schema), _text(frame.height), *(sha256(each).digest() for each in hashes)]
+
+
+def _holds(value: Any) -> bool:
+    """Whether a value may contain others, and so itself."""
+    return not isinstance(value, str | bytes) and (
+        isinstance(value, Mapping | Sequence | Set | BaseModel) or is_dataclass(value)
+    )
+
+
+def _scalar(value: Any) -> bytes:
+    exact = repr(value) if type(value) is float else str(value)
+    return sha256(b"\0".join((b"scalar", _text(type(value).__name__), _text(exact)))).digest()
+
+
+def _type(value: Any) -> bytes:
+    return _text(f"{type(value).__module__}.{type(value).__qualname__}")
+
+
+def _text(value: Any) -> bytes:
+    # Hashed, so that no text can look like the end of one part and the begin of the next.
+    return sha256(str(value).encode("utf-8", "surrogatepass")).digest()
+
+
+# -- a copy that nobody else holds --------------------------------------------------------------------------------
+
+
+def frozen(value: Any) -> Any:
+    """Give a copy of `value` that nobody else can change: what was shown is what runs.
+
+    What has no content to copy (a connection, a function) is itself, as it is compared.
+    """
+    kind = type(value)
+    if value is None or kind in _SIMPLE or isinstance(value, (*_SCALARS, bytes, Enum)):
+        return value
+    if isinstance(value, BaseModel):
+        return _frozen_model(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _with_fields(value, {field.name: frozen(getattr(value, field.name)) for field in fields(value)})
+    if kind is dict:
+        return {frozen(key): frozen(part) for key, part in value.items()}
+    if kind in (list, tuple, set, frozenset):
+        return kind(frozen(item) for item in value)
+    if kind.__module__.partition(".")[0] in ("numpy", "pandas") and hasattr(value, "copy"):
+        return value.copy()
+    if isinstance(value, bytearray):
+        return bytearray(value)
+    if isinstance(value, Mapping | Sequence | Set):
+        return _copied(value)
+    return value
+
+
+def _frozen_model(model: BaseModel) -> BaseModel:
+    copy = model.model_copy()
+    for name, part in model.__dict__.items():
+        copy.__dict__[name] = frozen(part)
+    extra = copy.__pydantic_extra__
+    for name, part in (extra or {}).items():
+        extra[name] = frozen(part)  # type: ignore[index]  # not None: it has items
+    return copy
+
+
+def _with_fields(value: Any, held: dict[str, Any]) -> Any:
+    copy = object.__new__(type(value))
+    for name, part in held.items():
+        object.__setattr__(copy, name, part)
+    return copy
+
+
+def _copied(value: Any) -> Any:
+    import copy
+
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value

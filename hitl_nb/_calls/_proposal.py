@@ -1,0 +1,233 @@
+"""The one idea of the proposal: what is proposed, what an untouched Confirm answers, and what an answer changed.
+
+A tool that proposes steps and takes steps back can be confirmed; one that asks a question cannot, and never is by
+accident: no conversion may invent an answer (the text "yes" is not True, an object without a key is not that key's
+default). Outcome, tool message, record, journal and summary all take it from here, whoever answers.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from hitl_nb._calls._decision import AnswerType
+from hitl_nb._calls._fingerprint import print_of
+from hitl_nb._schema import MISSING, FormNode, changes_of, form_of, is_sequence, opened, readable
+from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
+
+if TYPE_CHECKING:
+    from hitl_nb._calls._call import Call
+
+_ANYTHING: Final = FormNode(kind="json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """What a call proposes as its own answer."""
+
+    value: Any
+    """The answer of an untouched Confirm: the identical object."""
+
+    checks: AnswerType | None
+    """What an edited value must fit; None: nothing is known about it."""
+
+    name: str = ""
+    """The argument that it is; empty for all of them."""
+
+
+def proposal_of(call: "Call") -> Proposal | None:
+    """Give what a call proposes as its own answer; None if it asks for something else."""
+    if call.answer_type is None:
+        whole = next(_candidates(call), None)
+        checks = call.args_type if call.offer is MISSING else None
+        return None if whole is None else Proposal(value=whole[1], checks=checks)
+    for name, value in _candidates(call):
+        accepted = accepted_as(call.answer_type, value)
+        if accepted is not NOT_ACCEPTED:
+            checks = call.args_type if accepted is call.args and call.args_type else call.answer_type
+            return Proposal(value=accepted, checks=checks, name=name)
+    return None
+
+
+def _candidates(call: "Call") -> Iterator[tuple[str, Any]]:
+    if call.offer is not MISSING:
+        yield "", call.offer
+    elif not call.offers_arguments:
+        return
+    else:
+        yield "", call.args
+    sole = _sole(call.args)
+    # A single structured argument is the proposal; a single text is more likely the question.
+    if sole is not None and _is_structured(sole[1]):
+        yield sole
+
+
+def _sole(args: Any) -> tuple[str, Any] | None:
+    """The only argument, by name."""
+    if isinstance(args, dict) and len(args) == 1:
+        [(name, value)] = args.items()
+        return str(name), value
+    fields = getattr(type(args), "model_fields", None)
+    if fields is not None and len(fields) == 1:
+        [name] = fields
+        return name, getattr(args, name)
+    return None
+
+
+def edits_of(call: "Call", answer: Any) -> tuple[dict[str, Any], ...] | None:
+    """Give what an answer changed in what was proposed: ``{"path": …, "from": …, "to": …}`` each, without secrets.
+
+    Empty if nothing was changed; None if the answer is no form of the proposal at all (a text that answers a
+    question), so that there is nothing to compare.
+    """
+    for proposal in _comparable(call):
+        if proposal.value is answer:
+            return ()
+        if _alike(proposal.value, answer):
+            return _changes(proposal, answer)
+    return None
+
+
+def _comparable(call: "Call") -> Iterator[Proposal]:
+    proposal = proposal_of(call)
+    if proposal is not None:
+        yield proposal
+    if call.answer_type is None and proposal is not None and not proposal.name:
+        sole = _sole(call.args)
+        # A tool that says nothing about its answer: `call.respond(call.args.steps)` confirms the steps.
+        if sole is not None and call.offer is MISSING and _is_structured(sole[1]):
+            yield Proposal(value=sole[1], checks=None, name=sole[0])
+
+
+def _alike(original: Any, answer: Any) -> bool:
+    if type(original) is type(answer):
+        return True
+    first, second = opened(original), opened(answer)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return bool(first.keys() & second.keys())
+    return is_sequence(first) and is_sequence(second)
+
+
+def _changes(proposal: Proposal, answer: Any) -> tuple[dict[str, Any], ...]:
+    try:
+        found = tuple(changes_of(proposal.value, answer, _form(proposal.checks), name=proposal.name))
+    except (InvalidValue, PydanticSerializationError, TypeError, ValueError, RecursionError):
+        found = ()
+    if found or not _differ(proposal.value, answer):
+        return found
+    # Different, in a way that has no form to compare: a frame, an array, a type.
+    return ({"path": proposal.name, "from": _in_short(proposal.value), "to": _in_short(answer)},)
+
+
+def _differ(original: Any, answer: Any) -> bool:
+    """Whether the two differ in content; plain data that answers for a model of it does not."""
+    try:
+        if print_of(original).digest == print_of(answer).digest:
+            return False
+    except UsageError:
+        return True
+    if type(original) is type(answer):
+        return True
+    try:
+        return bool(_as_json(original) != _as_json(answer))
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
+        return True
+
+
+def _form(checks: Any) -> FormNode:
+    try:
+        return _ANYTHING if checks is None else form_of(checks)
+    except ToolDefinitionError:
+        return _ANYTHING
+
+
+def _in_short(value: Any) -> Any:
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__} {tuple(shape)}" if shape is not None else readable(value)
+
+
+def confirmed(call: "Call") -> Any:
+    """Give what a plain Confirm answers with: the proposal itself, or True where a yes is asked for.
+
+    Raises:
+        InvalidValue: The tool asks for something that is not among its arguments (a text, a date): confirming cannot
+            answer that.
+    """
+    proposal = proposal_of(call)
+    if proposal is not None:
+        return proposal.value
+    if call.answer_type is not None and accepted_as(call.answer_type, True) is True:
+        return True
+    raise InvalidValue(
+        f"Confirm cannot answer `{call.name}`: it asks for something that is not among its arguments. "
+        f"Answer in a cell with `session.pending[0].respond(...)`, or write "
+        f"`@human_in_the_loop(render=...)` on `{call.name}`."
+    )
+
+
+def is_as_proposed(call: "Call") -> bool:
+    """Whether a call was answered with what it proposed."""
+    proposal = proposal_of(call)
+    return proposal is not None and (
+        proposal.value is call.answer
+        or (type(proposal.value) is type(call.answer) and _equal(proposal.value, call.answer))
+    )
+
+
+NOT_ACCEPTED: Final = object()
+"""What `accepted_as` gives where a value cannot be an answer."""
+
+
+def accepted_as(type_: AnswerType, value: Any) -> Any:
+    """Give `value` as an answer of a type, the identical object if it is one; `NOT_ACCEPTED` if it cannot be."""
+    try:
+        checked = type_.validate(value)
+    except InvalidValue:
+        return NOT_ACCEPTED
+    if type(checked) is type(value) and _equal(checked, value):
+        return value
+    return checked if _is_structured(value) and _is_all_in(_as_json(value), _as_json(checked)) else NOT_ACCEPTED
+
+
+def invents_a_yes(given: Any, answer: Any) -> bool:
+    """Whether checking has made a yes or no of something that was none: 1, "yes" and "on" are not True."""
+    if isinstance(answer, bool):
+        return not _is_bool(given)
+    before, after = opened(given), opened(answer)
+    if isinstance(after, bool):
+        return not _is_bool(before)
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        return any(key in before and invents_a_yes(before[key], part) for key, part in after.items())
+    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+        return len(before) == len(after) and any(map(invents_a_yes, before, after))
+    return False
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def _is_structured(value: Any) -> bool:
+    return isinstance(value, (list, Mapping, BaseModel))
+
+
+def _equal(first: Any, second: Any) -> bool:
+    try:
+        return bool(first == second)
+    except (TypeError, ValueError):  # an array compares to an array
+        return False
+
+
+def _as_json(value: Any) -> Any:
+    return to_jsonable_python(value, by_alias=True, inf_nan_mode="strings", serialize_unknown=True)
+
+
+def _is_all_in(part: Any, whole: Any) -> bool:
+    """Whether a conversion has lost nothing of `part`; it may have filled in defaults."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and _is_all_in(inner, whole[key]) for key, inner in part.items())
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) == len(whole) and all(map(_is_all_in, part, whole))
+    return type(part) is type(whole) and bool(part == whole)
