@@ -104,6 +104,7 @@ class NotAnAnswer:
         """The user has been told; one word is enough."""
 
     def _refuse(self, how: str) -> Never:
+        __tracebackhide__ = True  # IPython's: the error shows the user's line, not ours
         self._told()
         raise NotAwaitedError(f"`{how}` on {self._excuse()}.")
 
@@ -134,7 +135,7 @@ class NotAnAnswer:
 
 def _refusing(how: str) -> Callable[..., Never]:
     def refuse(self: NotAnAnswer, *_: object, **__: object) -> Never:
-        __tracebackhide__ = True  # IPython's: the error shows the user's line, not ours
+        __tracebackhide__ = True
         self._refuse(how)
 
     return refuse

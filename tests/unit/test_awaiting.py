@@ -19,6 +19,7 @@ from functools import partial
 import anyio
 import pytest
 
+from hitl_nb import Session
 from hitl_nb._awaiting import Question, Unasked, Words, current_question, in_background, line_of, unasked
 from hitl_nb._calls import Call
 from hitl_nb._transcript import CallEntry, Transcript
@@ -31,6 +32,8 @@ from hitl_nb.errors import (
     RunStopped,
     UsageError,
 )
+from hitl_nb.testing import says
+from tests.agents import ScriptedAgent
 
 LINE = "Write `if await approve('Drop?'):`"
 asked: list[str] = []
@@ -526,6 +529,24 @@ def test_a_script_runs_a_question(capfd):
 
 def test_at_the_end_of_a_script_nothing_is_said():
     assert script("kept = approve('Drop?')\nloop = [kept]\nloop.append(loop)") == ("", "", 0)
+
+
+async def test_a_run_that_is_started_without_await_is_a_run(capfd):
+    session = Session(ScriptedAgent([says("Hello."), says("Again.")]), journal=None)
+    run = session.run("go").start()
+    assert not run.transcript.foreground
+    assert (await run).text == "Hello."
+    pending = session.run("go")
+    assert (await pending).text == "Again."
+    with pytest.raises(AlreadyAwaitedError):
+        pending.start()
+    with pytest.raises(NotAwaitedError, match=r"nothing has run yet\. Write `reply = await session\.run\('go'\)`"):
+        bool(session.run("go"))
+    session.connect([]).close()
+    gc.collect()
+    assert capfd.readouterr().err == ""
+    session.resume()
+    assert "`session.resume()` was never awaited: nothing has run. Write `reply = await" in capfd.readouterr().err
 
 
 # -- started ----------------------------------------------------------------------------------------------
