@@ -281,6 +281,8 @@ def looped_over(how):
         pass
 
 
+ANOTHER = approve("Keep?")
+ANOTHER.close()
 SLIPS = {
     "if": lambda q: 1 if q else 0,
     "not": lambda q: not q,
@@ -289,7 +291,7 @@ SLIPS = {
     "== None": lambda q: q == None,  # noqa: E711
     "1 ==": lambda q: 1 == q,  # noqa: SIM300
     "!=": lambda q: q != "yes",
-    "== another": lambda q: q == approve("Drop?"),
+    "== another": lambda q: q == ANOTHER,
     **{f"{op.__name__} after": partial(lambda op, q: op(q, 1), op) for op in (operator.lt, operator.le, operator.gt)},
     **{f"{op.__name__} before": partial(lambda op, q: op(1, q), op) for op in (operator.ge, operator.le, operator.gt)},
     **{
