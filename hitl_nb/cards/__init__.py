@@ -6,7 +6,7 @@ by the run's one root widget; a ``render`` of your own may return any ipywidget 
 """
 
 from hitl_nb.cards._card import Card
-from hitl_nb.cards._record import display_record
+from hitl_nb.cards._saved import display_record
 from hitl_nb.cards._view import RunView
 from hitl_nb.cards.approval import Approval
 from hitl_nb.cards.choice import Choice

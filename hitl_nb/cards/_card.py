@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, Handle
 from hitl_nb.cards._text import visible_tree
 
 
@@ -45,6 +45,10 @@ class Card:
     decline: ClassVar[str | None] = "Decline"
     """The label of the button that says no."""
 
+    tells_edits: ClassVar[bool] = False
+    """Whether the model is told what a person changed, beside the answer; else the answer travels alone, as on the web
+    for a renderer of its own."""
+
     def __init__(self, call: Call) -> None:
         self.call = call
 
@@ -67,15 +71,27 @@ class Card:
         """
         raise NotImplementedError
 
-    def decide(self, value: Any, *, by: str | None = None) -> bool:
-        """Answer the call with what the browser sent; gives whether this answer counts.
+    def decide(self, value: Any) -> bool:
+        """Answer the call with what the browser sent, for whoever is being asked; gives whether this answer counts.
 
         Raises:
-            InvalidValue: It cannot be an answer, or code has changed the arguments since they were shown; the card
-                says so and stays open.
+            InvalidValue: It cannot be an answer, or code has changed the arguments of a tool since they were shown;
+                the card says so and stays open. A checkpoint about something that was changed ends, not approved.
         """
-        self.call._check_unchanged()
-        return self.call.respond(self.answer(value), by=by, via="card")
+        if self.was_changed():
+            return self.call.respond(value)
+        return self.call.respond(self.answer(value))
+
+    def was_changed(self) -> bool:
+        """Whether a checkpoint is about something that code has changed since; whoever answers it then ends it.
+
+        Raises:
+            InvalidValue: A tool's arguments were changed; the call stays open.
+        """
+        handle = Handle.of(self.call)
+        if self.call.kind == "tool":
+            handle.check_unchanged()
+        return handle.was_changed
 
     def headline(self) -> str:
         """Give the first line of the record of an answered call."""

@@ -5,7 +5,7 @@ import logging
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, Turn
 from hitl_nb.cards._card import Card
 from hitl_nb.cards.form import Form
 from hitl_nb.cards.plain import Plain
@@ -31,8 +31,8 @@ def _default(call: Call) -> Card:
     return Plain(call) if call.args_type is None and call.answer_type is None else Form(call)
 
 
-def rendered(call: Call) -> Any:
-    """Call a user's ``render`` once, now that the arguments are complete and valid.
+def rendered(call: Call, turn: Turn) -> Any:
+    """Call a user's ``render``, now that somebody at this screen is asked: its widget answers in their turn only.
 
     Returns:
         The ipywidget to show; None if the call is drawn by a card (a built-in one, or one that `render` returned).
@@ -42,8 +42,9 @@ def rendered(call: Call) -> Any:
     """
     if call.render is None or _is_card(call.render):
         return None
-    made = call.render(call)
+    made = call.render(call.face(turn))
     if isinstance(made, Card):
+        made.call = call  # whose turn it is, each of its clicks says
         _cards[call] = made
         return None
     return made

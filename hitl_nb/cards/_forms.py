@@ -6,24 +6,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from hitl_nb._calls import Call
-from hitl_nb._schema import FormNode, JsonSchemaValidator, PydanticValidator, Validator, form_tree, validator_for
+from hitl_nb._schema import FormNode, form_of, validator_for
 from hitl_nb.errors import ToolDefinitionError
-
-
-def form_of(type_: object) -> FormNode:
-    """Give the tree of the values that a validator takes.
-
-    Raises:
-        ToolDefinitionError: The type has no JSON Schema.
-    """
-    if not isinstance(type_, PydanticValidator | JsonSchemaValidator):
-        raise ToolDefinitionError(f"There is no form for `{type_!r}`. Write a type that pydantic knows, or a schema.")
-    return _tree_of(type_)
-
-
-@functools.lru_cache(maxsize=256)
-def _tree_of(validator: Validator) -> FormNode:
-    return form_tree(validator.json_schema)
 
 
 def args_form_of(call: Call) -> FormNode | None:

@@ -9,18 +9,20 @@ from hitl_nb._calls import Call
 from hitl_nb._transcript import CallEntry, Entry, MessageEntry
 from hitl_nb.cards._card import Card
 from hitl_nb.cards._choose import card_of, fall_back
-from hitl_nb.cards._record import record_of
+from hitl_nb.cards._record import compared_by_identity, record_of
 from hitl_nb.cards._text import WARNING, visible
+from hitl_nb.cards._turns import turn_item
 
 Item = dict[str, Any]
 
 
-def item_of(entry: Entry, warnings: dict[str, str]) -> Item:
+def item_of(entry: Entry, warnings: dict[str, str], *, passed: bool = False) -> Item:
     """Give the item for one entry.
 
     Args:
         entry: What to draw.
-        warnings: By call id, what the person must be told about a card; a failing card adds its line.
+        warnings: By occurrence, what the person must be told about a card; a failing card adds its line.
+        passed: Whether somebody at this screen has been asked before.
     """
     if isinstance(entry, MessageEntry):
         text = visible(entry.text)
@@ -32,37 +34,44 @@ def item_of(entry: Entry, warnings: dict[str, str]) -> Item:
             "streaming": entry.streaming,
         }
     if isinstance(entry, CallEntry):
-        return _call_item(entry.call, warnings)
+        return _call_item(entry.call, warnings, passed)
     return {"key": entry.key, "type": "note", "level": entry.level, "text": visible(entry.text)}
 
 
-def headline_of(call: Call) -> Item:
-    """Give the item that stands for a call while a widget of the user's own draws it: which tool asks, and what."""
-    words = f"{_title(call.name)} ({call.name})" + (f": {call.message}" if call.message else "")
-    return {"key": call.id, "type": "note", "level": "info", "text": visible(words)}
+def headline_of(call: Call, *, passed: bool = False) -> Item:
+    """Give the item that stands for a call that a widget of the user's own draws: which tool asks, what, and whom."""
+    turn = turn_item(call, passed=passed)
+    asked = f"{_title(call.name)} ({call.name})" + (f": {call.message}" if call.message else "")
+    lines = [asked, *([] if turn["open"] else [turn["words"]]), *([call.error] if call.error else [])]
+    level = "warning" if call.error else "info"
+    return {"key": call.occurrence, "type": "note", "level": level, "text": visible("\n".join(lines))}
 
 
-def _call_item(call: Call, warnings: dict[str, str]) -> Item:
+def _call_item(call: Call, warnings: dict[str, str], passed: bool) -> Item:
     try:
-        return _framed(call, card_of(call), warnings.get(call.id))
+        return _framed(call, card_of(call), warnings.get(call.occurrence), passed)
     except Exception as error:
         card = fall_back(call)
-        warnings[call.id] = f"Its own card cannot show this call: {error}"
-        return _framed(call, card, warnings[call.id])
+        warnings[call.occurrence] = f"Its own card cannot show this call: {error}"
+        return _framed(call, card, warnings[call.occurrence], passed)
 
 
-def _framed(call: Call, card: Card, warning: str | None) -> Item:
-    shown, escaped = card.shown() if call.outcome is None else ({}, False)
+def _framed(call: Call, card: Card, warning: str | None, passed: bool) -> Item:
+    turn = turn_item(call, passed=passed)
+    # Where several are asked, each has a card with all of it.
+    shown, escaped = card.shown() if call.outcome is None and not turn["several"] else ({}, False)
     return {
-        "key": call.id,
+        "key": call.occurrence,
         "type": "call",
         "card": card.module,
-        "id": call.id,
+        "id": call.occurrence,
         "name": visible(call.name),
         "title": visible(_title(call.name)),
         "message": visible(call.message),
         "status": call.status,
+        "turn": turn,
         "warning": "\n".join(line for line in (warning, WARNING if escaped else None) if line) or None,
+        "about": compared_by_identity(call) or None,
         "error": visible(call.error) if call.error else None,
         "confirm": card.confirm,
         "decline": card.decline,

@@ -3,11 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from hitl_nb._calls import AnswerType, Call
-from hitl_nb._schema import MISSING, FormNode, blank_of, layout_of
+from hitl_nb._calls import AnswerType, Call, proposal_of
+from hitl_nb._schema import MISSING, FormNode, blank_of, form_of, layout_of
 from hitl_nb.cards._card import value_of
-from hitl_nb.cards._forms import form_of
-from hitl_nb.cards._proposal import proposal_of
 from hitl_nb.errors import ToolDefinitionError
 
 

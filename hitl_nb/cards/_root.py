@@ -72,10 +72,10 @@ class CardList(anywidget.AnyWidget):
         self._live = False
         self.flush(always=True)
 
-    def acknowledge(self, call_id: str, *, accepted: bool, error: str | None) -> None:
+    def acknowledge(self, call_id: str, *, click: str | None, accepted: bool, error: str | None) -> None:
         """Tell the browser what became of its answer."""
         self.flush()
-        self._tell(op="answered", call_id=call_id, accepted=accepted, error=error)
+        self._tell(op="answered", call_id=call_id, click=click, accepted=accepted, error=error)
 
     def flush(self, *, always: bool = False) -> None:
         """Send all changed items as one message."""

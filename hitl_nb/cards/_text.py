@@ -25,6 +25,11 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda match: match[0] if match.start() in kept else _escape(match[0]), text)
 
 
+def visible_line(text: str) -> str:
+    """Give `text` so in one line: where a second one could be taken for something else."""
+    return visible(text).replace("\n", " ⏎ ")
+
+
 def suspicious(text: str) -> bool:
     """Whether `visible` shows something that the plain text would hide."""
     return visible(text) != text

@@ -6,44 +6,49 @@ saved notebook is readable without a kernel.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 import ipywidgets
 from IPython.display import display, update_display
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, Handle
 from hitl_nb._transcript import CallEntry, Entry, Transcript
 from hitl_nb.cards._card import Card
 from hitl_nb.cards._choose import card_of, has_preview, rendered, use_default
+from hitl_nb.cards._clicks import Clicks, Fate
 from hitl_nb.cards._items import headline_of, item_of
-from hitl_nb.cards._record import bundle, record_of_call
+from hitl_nb.cards._record import record_of_call
 from hitl_nb.cards._root import CardList
-from hitl_nb.errors import HitlError
+from hitl_nb.cards._saved import bundle, metadata_of
+from hitl_nb.cards._slots import Slots
+from hitl_nb.cards._turns import takes_clicks
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-_OBSERVED = ("args", "status", "error")
+_OBSERVED = ("args", "status", "turn", "error")
 
 
 class RunView:
-    """Shows one transcript and takes the answers given on its cards.
+    """Shows one transcript and takes the answers given on its cards; whose they are, the turn says.
 
     Args:
         transcript: What to show; followed until `close`.
-        user: Who answers on these cards, for the record.
+        head: Gives the head of the journal, which stands beside the record; default: the transcript's own ``head``.
     """
 
-    def __init__(self, transcript: Transcript, *, user: str) -> None:
+    def __init__(self, transcript: Transcript, *, head: Callable[[], str | None] | None = None) -> None:
         self.transcript = transcript
         self.drawn = asyncio.Event()
         """Set once a browser has said that it draws this view."""
-        self._user = user
+        self._head = head or getattr(transcript, "head", None)
         self._warnings: dict[str, str] = {}
-        self._lists = [self._new_list()]
-        self._home: dict[str, CardList] = {}
-        self._box = ipywidgets.VBox(self._lists)
-        self._slots: dict[str, Any] = {}
+        self._passed: set[str] = set()
+        self._clicks = Clicks(lambda occurrence: self._observed.get(occurrence), self._redraw, self._acknowledge)
+        self._slots = Slots(lambda: CardList(self._clicks.take, self._on_drawn))
         self._observed: dict[str, Call] = {}
+        self._own: set[str] = set()
+        self._rendered: dict[str, str] = {}
         self._stack = ExitStack()
         self._display_id = ""
         self._unseen: dict[str, tuple[CardList, int]] = {}
@@ -60,46 +65,66 @@ class RunView:
     def close(self) -> None:
         """Stop following and leave the static record in the cell."""
         self._stack.close()
+        self._clicks.close()
         for task in self._fetching:
             task.cancel()
         for call in self._observed.values():
             call.unobserve(self._on_trait, names=list(_OBSERVED))
-        for cards in self._lists:
+        for cards in self._slots.lists:
             cards.finish()
         if self._display_id:
-            update_display(self._record(), raw=True, display_id=self._display_id)
+            update_display(self._record(), raw=True, display_id=self._display_id, metadata=metadata_of(self._head))
 
     # -- transcript → screen ------------------------------------------------------------------------------
 
     def _changed(self, entry: Entry) -> None:
-        if isinstance(entry, CallEntry):
-            self._follow(entry.call)
-            if entry.call.status == "inProgress" and not has_preview(entry.call):
-                return
-            if entry.key in self._slots and entry.call.outcome is None:
-                return
-        self._home.setdefault(entry.key, self._lists[-1]).put(item_of(entry, self._warnings))
+        if not isinstance(entry, CallEntry):
+            self._slots.home_of(entry.key).put(item_of(entry, self._warnings))
+            return
+        call = entry.call
+        self._follow(call)
+        if call.status == "inProgress" and not has_preview(call):
+            return
+        passed = call.occurrence in self._passed
+        by_user = call.occurrence in self._own and call.outcome is None
+        item = headline_of(call, passed=passed) if by_user else item_of(entry, self._warnings, passed=passed)
+        self._slots.home_of(call.occurrence).put(item)
+
+    def _redraw(self, call: Call) -> None:
+        self._changed(CallEntry(key=call.occurrence, call=call))
 
     def _follow(self, call: Call) -> None:
-        if call.id not in self._observed:
-            self._observed[call.id] = call
+        if call.occurrence not in self._observed:
+            self._observed[call.occurrence] = call
             call.observe(self._on_trait, names=list(_OBSERVED))
             if call.status == "executing":
-                self._render(call)
+                self._opened(call)
+                self._take_turn(call)
 
     def _on_trait(self, change: Any) -> None:
-        call = change["owner"]
-        if change["name"] == "status" and call.status == "executing":
-            self._render(call)
-        elif change["name"] == "status" and call.status == "complete":
-            self._empty_slot(call)
-        self._changed(CallEntry(key=call.id, call=call))
-        if change["name"] == "status":
-            self._home_of(call).flush()
-        if change["name"] == "status" and call.status == "executing":
-            self._unseen[call.id] = (self._home_of(call), self._home_of(call).seq)
-        if change["name"] == "status" and call.status == "complete":
+        call, name = change["owner"], change["name"]
+        if name == "turn" and change["old"] is not None and change["old"].takes_clicks:
+            self._passed.add(call.occurrence)
+        if name == "status" and call.status == "executing":
+            self._opened(call)
+        if name == "status" and call.status == "complete":
+            self._slots.release(call.occurrence)
+        if name in ("status", "turn"):
+            self._take_turn(call)
+        self._redraw(call)
+        if takes_clicks(call) or call.status == "complete":
+            self._slots.home_of(call.occurrence).flush()
+        if name == "status" and call.status == "complete":
             self._save_decided()
+
+    def _opened(self, call: Call) -> None:
+        home = self._slots.home_of(call.occurrence)
+        self._unseen[call.occurrence] = (home, home.seq + 1)
+        if has_preview(call):
+            self._fetch(call)
+        else:
+            self._own.add(call.occurrence)
+            self._slots.reserve(call.occurrence)
 
     def _save_decided(self) -> None:
         """Put what is decided into the document at once: a notebook may be saved in the middle of a run.
@@ -109,31 +134,41 @@ class RunView:
         if self._display_id and not any(call.status == "executing" for call in self._observed.values()):
             update_display(self._live_bundle(), raw=True, display_id=self._display_id)
 
-    def _home_of(self, call: Call) -> CardList:
-        return self._home.get(call.id, self._lists[-1])
-
     # -- a render of the user's own ---------------------------------------------------------------------
 
+    def _take_turn(self, call: Call) -> None:
+        """Mount what the user's ``render`` returns, for whoever is being asked now, and in their turn only."""
+        if call.occurrence not in self._own:
+            return
+        if not takes_clicks(call):
+            self._slots.unmount(call.occurrence)
+        elif self._rendered.get(call.occurrence) != call.turn.token:
+            self._rendered[call.occurrence] = call.turn.token
+            self._render(call)
+
     def _render(self, call: Call) -> None:
-        """Mount what the user's ``render`` returns between two card lists."""
         try:
-            widget = rendered(call)
+            widget = rendered(call, call.turn)
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            self._warnings[call.id] = f"Its `render` failed ({why}); the default card instead."
+            self._use_card(call, f"Its `render` failed ({why}); the default card instead.")
             return
         if widget is None:
+            self._use_card(call)
             self._fetch(call)
-            return
-        if not isinstance(widget, ipywidgets.DOMWidget):
-            self._warnings[call.id] = f"Its `render` returned a `{type(widget).__name__}`, not a widget."
-            return
-        self._home[call.id] = self._lists[-1]
-        # What is asked stands above the user's widget; the record takes its place afterwards.
-        self._lists[-1].put(headline_of(call), soon=False)
-        self._slots[call.id] = widget
-        self._lists.append(self._new_list())
-        self._box.children = (*self._box.children, widget, self._lists[-1])
+        elif not isinstance(widget, ipywidgets.DOMWidget):
+            self._use_card(call, f"Its `render` returned a `{type(widget).__name__}`, not a widget.")
+        else:
+            # What is asked stands above the user's widget; the record takes its place afterwards.
+            self._slots.home_of(call.occurrence).put(headline_of(call), soon=False)
+            self._slots.mount(call.occurrence, widget)
+
+    def _use_card(self, call: Call, warning: str = "") -> None:
+        """Draw the call by a card from now on."""
+        self._own.discard(call.occurrence)
+        self._slots.release(call.occurrence)
+        if warning:
+            self._warnings[call.occurrence] = warning
 
     def _fetch(self, call: Call) -> None:
         """Let a card fetch what it needs, and draw it again afterwards."""
@@ -152,54 +187,25 @@ class RunView:
         try:
             await card.prepare()
         except Exception as error:
-            self._warnings[call.id] = (
+            self._warnings[call.occurrence] = (
                 f"Its card could not fetch what it shows ({type(error).__name__}: {error}); the default card instead."
             )
             use_default(call)
-        self._changed(CallEntry(key=call.id, call=call))
+        self._redraw(call)
 
-    def _empty_slot(self, call: Call) -> None:
-        widget = self._slots.pop(call.id, None)
-        if widget is not None:
-            self._box.children = tuple(child for child in self._box.children if child is not widget)
-
-    # -- screen → call ------------------------------------------------------------------------------------
-
-    def _new_list(self) -> CardList:
-        return CardList(self._on_answer, self._on_drawn)
+    # -- screen → kernel ----------------------------------------------------------------------------------
 
     def _on_drawn(self) -> None:
         self.drawn.set()
-        for call_id, (cards, seq) in list(self._unseen.items()):
+        for occurrence, (cards, seq) in list(self._unseen.items()):
             if cards.have >= seq:
-                del self._unseen[call_id]
-                self._observed[call_id]._is_shown()
-        if len(self._lists) > 1:
-            # Which widgets are mounted is said once, in a message that can get lost: said again at each poll.
-            self._box.send_state("children")
+                del self._unseen[occurrence]
+                Handle.of(self._observed[occurrence]).shown()
+        self._slots.repeat()
 
-    def _on_answer(self, message: dict[str, Any]) -> None:
-        call = self._observed.get(str(message.get("call_id")))
-        if call is None:
-            # The browser repeats an answer until it hears what became of it.
-            self._lists[0].acknowledge(str(message.get("call_id")), accepted=False, error=None)
-            return
-        accepted, error = False, None
-        try:
-            accepted = self._decide(call, message)
-        except HitlError as problem:
-            error = str(problem)
-        except Exception as problem:
-            # A fault in the kernel is shown on the card, never swallowed: the person believes to have answered.
-            error = f"{type(problem).__name__}: {problem}"
-        self._home_of(call).acknowledge(call.id, accepted=accepted, error=error)
-
-    def _decide(self, call: Call, message: dict[str, Any]) -> bool:
-        if call.decided:
-            return call._too_late(message.get("value"))
-        if message["op"] == "decline":
-            return call.decline(message.get("reason") or None, by=self._user, via="card")
-        return card_of(call).decide(message.get("value"), by=self._user)
+    def _acknowledge(self, call_id: str, click: str | None, fate: Fate) -> None:
+        cards = self._slots.home_of(call_id) if call_id in self._observed else self._slots.lists[0]
+        cards.acknowledge(call_id, click=click, accepted=fate.accepted, error=fate.error)
 
     # -- what is saved --------------------------------------------------------------------------------------
 
@@ -209,5 +215,5 @@ class RunView:
         )
 
     def _live_bundle(self) -> dict[str, Any]:
-        view = {"model_id": self._box.model_id, "version_major": 2, "version_minor": 0}
+        view = {"model_id": self._slots.box.model_id, "version_major": 2, "version_minor": 0}
         return {**self._record(), _WIDGET_VIEW: view}

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import NOT_ACCEPTED, Call, accepted_as, proposal_of
+from hitl_nb._schema import MISSING
 from hitl_nb.cards._card import Card, Row, value_of
-from hitl_nb.cards._proposal import NOT_ACCEPTED, accepted_as, proposal_of
 from hitl_nb.cards._rows import argument_rows, row_props
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
@@ -54,7 +54,7 @@ class Approval(Card):
         reason = self._reason_in(value)
         if self.call.answer_type is None:
             yes = {"approved": True} if reason is None else {"approved": True, "reason": reason}
-            return yes if self.call.proposal is None else self.call.proposal
+            return yes if self.call.offer is MISSING else self.call.offer
         for form in self._forms(reason):
             accepted = accepted_as(self.call.answer_type, form)
             if accepted is not NOT_ACCEPTED:
@@ -82,14 +82,15 @@ class Approval(Card):
             raise InvalidValue("Say why: this approval needs a reason.")
         return given or None
 
-    def decide(self, value: Any, *, by: str | None = None) -> bool:
+    def decide(self, value: Any) -> bool:
         """Approve with what the browser sent.
 
         Raises:
             InvalidValue: As `answer`.
         """
-        self.call._check_unchanged()
-        return self.call.respond(self.answer(value), reason=self._reason_in(value), by=by, via="card")
+        if self.was_changed():
+            return self.call.respond(value)
+        return self.call.respond(self.answer(value), reason=self._reason_in(value))
 
     def headline(self) -> str:
         """Give the decision; a no that came as an answer (from a rule, say) is a no."""

@@ -8,12 +8,11 @@ form library does both).
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from hitl_nb._calls import Call
-from hitl_nb._schema import MISSING, apply_edits, changes_of, hide_secrets, to_wire
+from hitl_nb._calls import Call, Handle, edits_of, is_as_proposed
+from hitl_nb._schema import MISSING, apply_edits, hide_secrets, to_wire
 from hitl_nb.cards._card import Card, Row
 from hitl_nb.cards._exact import readable_form, readable_value
 from hitl_nb.cards._page import Page, page_of, preview_of
-from hitl_nb.cards._proposal import is_as_proposed
 from hitl_nb.cards._rows import answer_row, argument_rows, change_rows, row_props, rows_of
 from hitl_nb.cards._text import visible, visible_tree
 from hitl_nb.errors import InvalidValue
@@ -30,6 +29,7 @@ class Form(Card):
     """
 
     module: ClassVar[str] = "form"
+    tells_edits: ClassVar[bool] = True
 
     def __init__(self, call: Call, *, initial: Any = MISSING) -> None:
         super().__init__(call)
@@ -70,25 +70,25 @@ class Form(Card):
         final = apply_edits(page.value, _edits_in(value), form=page.form)
         return final if final is page.value and page.mode == "review" else page.checks.validate(final)
 
-    def decide(self, value: Any, *, by: str | None = None) -> bool:
+    def decide(self, value: Any) -> bool:
         """Answer the call with what the browser sent: edits, or words in place of an answer.
 
         Raises:
             InvalidValue: As `answer`; the faults then stand on the card, each at its place.
         """
-        self.call._check_unchanged()
+        if self.was_changed():
+            return self.call.respond(value)
         self._errors = []
         if isinstance(value, Mapping) and "instead" in value:
-            return self._decide_instead(value["instead"], by)
+            return self._decide_instead(value["instead"])
         try:
             final = self.answer(value)
-            edits = self._changes(final)
-            if not edits and self._page().mode == "review":
+            if self._page().mode == "review" and not edits_of(self.call, final):
                 final = self._page().value  # also after a change that was taken back: the identical object
-            return self.call.respond(final, edits=edits, by=by, via="card")
+            return self.call.respond(final)
         except InvalidValue as error:
             self._errors = error.errors
-            self.call._publish_error(str(error))
+            Handle.of(self.call).problem(str(error))
             raise
 
     def headline(self) -> str:
@@ -119,19 +119,13 @@ class Form(Card):
         # The code behind a checkpoint can read no words; a declined one has its reason.
         return page.mode == "review" and self.call.kind == "tool"
 
-    def _decide_instead(self, words: Any, by: str | None) -> bool:
+    def _decide_instead(self, words: Any) -> bool:
         if isinstance(words, str) and words.strip():
             if getattr(self.call.answer_type, "type", None) is str:
-                return self.call.respond(words, by=by, via="card")
+                return self.call.respond(words)
             if self._takes_words(self._page()):
-                return self.call.answer_instead(words, by=by, via="card")
+                return self.call.answer_instead(words)
         raise InvalidValue(f"`{self.call.name}` needs the form filled in, or a Decline with the reason.")
-
-    def _changes(self, final: Any) -> list[dict[str, Any]]:
-        page = self._page()
-        if page.mode == "answer" or final is page.value:
-            return []
-        return changes_of(page.value, final, page.form, name=page.name)
 
     def _is_as_proposed(self) -> bool:
         return self._initial is MISSING and is_as_proposed(self.call)

@@ -4,12 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from hitl_nb._calls import confirmed, is_as_proposed
 from hitl_nb._schema import readable
 from hitl_nb.cards._card import Card, Row
 from hitl_nb.cards._forms import answer_form_of
-from hitl_nb.cards._proposal import accepted_as, is_as_proposed, proposal_of
 from hitl_nb.cards._rows import argument_rows, row_props
-from hitl_nb.errors import InvalidValue
 
 
 class Plain(Card):
@@ -28,16 +27,7 @@ class Plain(Card):
             InvalidValue: The tool asks for something that is not among its arguments (a text, a date): confirming
                 cannot answer that.
         """
-        proposal = proposal_of(self.call)
-        if proposal is not None:
-            return proposal.value
-        if self.call.answer_type is not None and accepted_as(self.call.answer_type, True) is True:
-            return True
-        raise InvalidValue(
-            f"Confirm cannot answer `{self.call.name}`: it asks for something that is not among its arguments. "
-            f"Answer in a cell with `session.pending[0].respond(...)`, or write "
-            f"`@human_in_the_loop(render=...)` on `{self.call.name}`."
-        )
+        return confirmed(self.call)
 
     def headline(self) -> str:
         """Give whether it was confirmed as proposed; else what was answered."""

@@ -8,7 +8,8 @@ from hitl_nb import Call, Session
 from hitl_nb._transcript import CallEntry
 from hitl_nb.cards._choose import card_of
 from hitl_nb.cards._items import item_of
-from hitl_nb.cards._record import bundle, record_of_call
+from hitl_nb.cards._record import record_of_call
+from hitl_nb.cards._saved import bundle
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
 from tests.conformance.schema_browser import Browser
@@ -25,7 +26,7 @@ class Desk:
     def item(self) -> dict[str, Any]:
         """What the browser gets."""
         return json.loads(
-            json.dumps(item_of(CallEntry(key=self.call.id, call=self.call), self.warnings), allow_nan=False)
+            json.dumps(item_of(CallEntry(key=self.call.occurrence, call=self.call), self.warnings), allow_nan=False)
         )
 
     @property
@@ -40,11 +41,26 @@ class Desk:
 
     def send(self, value: Any) -> bool:
         """Send what a card's own module sends."""
-        return card_of(self.call).decide(json.loads(json.dumps(value)), by="ada")
+        return card_of(self.call).decide(json.loads(json.dumps(value)))
 
     def confirm(self, *edits: dict[str, Any]) -> bool:
         """Press Confirm on a form after these edits."""
         return self.send({"edits": edits})
+
+
+class AtTheDesk:
+    """Ada, who answers on a card."""
+
+    via = "card"
+    name = "ada"
+
+    def __init__(self, act: Any) -> None:
+        self._act = act
+
+    async def __call__(self, call: Call) -> None:
+        done = self._act(Desk(call))
+        if inspect.isawaitable(done):
+            await done
 
 
 def set_to(value: Any, *path: str | int) -> dict[str, Any]:
@@ -55,22 +71,17 @@ def set_to(value: Any, *path: str | int) -> dict[str, Any]:
 async def ask(tool: Any, act: Any, /, **args: Any) -> tuple[Call, ScriptedAgent]:
     """Let a model call the tool once, and `act` at the desk; gives the decided call and the agent."""
 
-    async def person(call: Call) -> None:
-        done = act(Desk(call))
-        if inspect.isawaitable(done):
-            await done
-
     agent = ScriptedAgent([calls(tool.name, **args), says("ok")])
-    reply = await Session(agent, tools=[tool], people=[person]).run("go")
+    reply = await Session(agent, tools=[tool], people=[AtTheDesk(act)]).run("go")
     return reply.decisions[0], agent
 
 
 def record(call: Call) -> str:
     """The record of a decided call, as text."""
-    return bundle([(CallEntry(key=call.id, call=call), record_of_call(call))])["text/plain"]
+    return bundle([(CallEntry(key=call.occurrence, call=call), record_of_call(call))])["text/plain"]
 
 
 def everything_kept(call: Call) -> str:
     """All that is shown or saved of a decided call: the wire item, and the record in both forms."""
-    saved = bundle([(CallEntry(key=call.id, call=call), record_of_call(call))])
+    saved = bundle([(CallEntry(key=call.occurrence, call=call), record_of_call(call))])
     return json.dumps([Desk(call).item, saved, list(call.edits)], ensure_ascii=False) + repr(call)
