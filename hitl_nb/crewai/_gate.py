@@ -1,20 +1,23 @@
 """A person's approval before an agent's tools run."""
 
-import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from hitl_nb._calls import frozen
 from hitl_nb.cards import Approval
 from hitl_nb.crewai._hooks import Gate, refusals
 from hitl_nb.crewai._install import Installation, install
+from hitl_nb.crewai._names import Names
+from hitl_nb.crewai._once import ToolCall
 from hitl_nb.crewai._patch import framework
 from hitl_nb.crewai._run import ask_blocking
-from hitl_nb.errors import NotApproved
+from hitl_nb.errors import ChangedWhileWaiting, NotApproved, UsageError
+from hitl_nb.people import people_of
 
 
 def approve_tools(
-    tools: Sequence[Any] | None = None,
+    tools: Iterable[Any] | str | None = None,
     *,
     when: Callable[[dict[str, Any]], bool] | None = None,
     people: Any = None,
@@ -22,16 +25,22 @@ def approve_tools(
     """Have a person approve every call of these tools, with exactly these arguments, before it runs.
 
     Args:
-        tools: The tools, or their names; None: all tools of all agents.
-        when: Gets the arguments and says whether to ask. If it raises, the person is asked.
-        people: Who is asked; default: as in `install`.
+        tools: The tools, or their names, or a single one; None: all tools of all agents. A name that no tool has ends
+            the run at its first tool call, and no tool has run then.
+        when: Gets the arguments and says whether to ask: only a plain False lets the tool run unasked. If it raises,
+            or gives anything else, the person is asked.
+        people: Who approves, also inside a session's run and whoever `install` names; default: as in `install`.
 
     Returns:
         The gate; ``with approve_tools(...):`` or ``gate.remove()`` takes it away. While it stands, all of `install` is
         in place.
 
-    Anything but an approval blocks the tool, and the model is told so, with the reason. If nobody can be asked at
-    all, the crew ends with `NoHumanError`.
+    Raises:
+        UsageError: These are no tools, or `when` or one of `people` cannot be called.
+
+    Anything but an approval blocks the tool, and the model is told so, with the reason; so does code that changes the
+    arguments afterwards. One approval is for one run. If nobody can be asked at all, the crew ends with
+    `NoHumanError`.
     """
     return ToolGate(tools, when=when, people=people)
 
@@ -39,43 +48,56 @@ def approve_tools(
 class ToolGate(Gate):
     """What `approve_tools` gives: a hook before each tool call."""
 
-    def __init__(self, tools: Sequence[Any] | None, *, when: Any, people: Any) -> None:
-        sanitize = framework("crewai.utilities.string_utils").sanitize_tool_name
-        self._names = None if tools is None else {sanitize(getattr(tool, "name", tool)) for tool in tools}
+    def __init__(self, tools: Any, *, when: Any, people: Any) -> None:
+        if when is not None and not callable(when):
+            raise UsageError(
+                f"`when` of `approve_tools` is `{when!r}`, not a function. "
+                'Write `approve_tools(..., when=lambda args: args["amount"] > 100)`.'
+            )
+        self._names = Names(tools)
         self._when = when
-        self._installation: Installation | None = install(people=people)
+        self._people = {} if people is None else {"people": people_of(people)}
+        self._installation: Installation | None = install()
         framework("crewai.hooks").register_before_tool_call_hook(self)
 
-    def __call__(self, context: Any) -> bool | None:
+    def judge(self, call: ToolCall) -> bool | None:
         """Ask, in the tool's own worker thread; what this raises blocks the tool (`closed_hooks`)."""
-        if not self._asks_about(context):
+        if not self._names.holds(call.context, call.names):
+            return None
+        arguments = call.look()
+        if self._lets_through(arguments):
             return None
         try:
             ask_blocking(
-                f"May `{context.tool_name}` run with these arguments?",
-                copy.deepcopy(context.tool_input),
+                f"May `{call.name}` run with these arguments?",
+                frozen(arguments),
                 answer=Literal[True],
                 render=Approval,
-                reason=context.tool_name,
+                reason=call.name,
                 kind="tool",
+                **self._people,
             )
+        except ChangedWhileWaiting as error:
+            refusals.note(call, "blocked", str(error))
+            return False
         except NotApproved as error:
             outcome = getattr(error.call, "outcome", None) or "cancelled"
-            refusals.note(context, outcome, getattr(error.call, "reason", None))
+            refusals.note(call, outcome, getattr(error.call, "reason", None))
             return False
+        call.is_approved = True
         return None
 
-    def _asks_about(self, context: Any) -> bool:
-        if self._names is not None and context.tool_name not in self._names:
+    def _lets_through(self, arguments: Any) -> bool:
+        """Whether nobody needs to be asked."""
+        if self._when is None:
             return False
         try:
-            wanted = True if self._when is None else self._when(copy.deepcopy(context.tool_input))
+            wanted = self._when(frozen(arguments))
         except Exception:
-            return True
+            return False
         if inspect.iscoroutine(wanted):
             wanted.close()
-            return True
-        return bool(wanted)
+        return wanted is False
 
     def remove(self) -> None:
         """Let the tools run unasked again. Idempotent."""
@@ -91,4 +113,4 @@ class ToolGate(Gate):
         self.remove()
 
     def __repr__(self) -> str:
-        return f"<ToolGate: {'all tools' if self._names is None else ', '.join(sorted(self._names))}>"
+        return f"<ToolGate: {self._names}>"

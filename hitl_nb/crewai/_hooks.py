@@ -1,7 +1,8 @@
 """Hooks before a tool call that hold: what raises, or is never awaited, does not let the tool run.
 
 CrewAI lets a tool run when the hook that should have stopped it raised, or was an ``async def``, and never tells the
-model why a tool was blocked (facts/crewai.md §4.1, point 2).
+model why a tool was blocked (facts/crewai.md §4.1, point 2). And whoever changes the arguments last changes what runs:
+so what a gate has looked at is compared once more after all hooks.
 """
 
 import functools
@@ -13,6 +14,7 @@ from typing import Any
 
 from hitl_nb._encoding import encode_refusal
 from hitl_nb.cards import Text
+from hitl_nb.crewai._once import ToolCall, grant, withdraw
 from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.crewai._run import Stop, ask_blocking
 from hitl_nb.crewai._words import WORDS
@@ -24,10 +26,14 @@ Hook = Callable[[Any], Any]
 
 
 class Gate:
-    """A hook that asks a person. It comes after all other hooks, so that nobody changes what was approved."""
+    """A hook that asks a person, after all other hooks; what it has looked at is what runs, or nothing does."""
 
     def __call__(self, context: Any) -> bool | None:
         """Give False, or raise, unless this tool call may run."""
+        return self.judge(ToolCall(context))
+
+    def judge(self, call: ToolCall) -> bool | None:
+        """Do the same for the call as CrewAI goes on with it."""
         raise NotImplementedError
 
 
@@ -38,12 +44,13 @@ class Refusals:
         # By identity of the input, which is the same dict before and after the call; kept, so that no id is reused.
         self._texts: dict[int, tuple[Any, str]] = {}
 
-    def note(self, context: Any, status: str, reason: str | None) -> None:
+    def note(self, call: ToolCall, status: str, reason: str | None) -> None:
         """Keep what the model has to hear about this call; the first word counts."""
-        self._texts.setdefault(id(context.tool_input), (context.tool_input, encode_refusal(status, reason)))
+        self._texts.setdefault(id(call.arguments), (call.arguments, encode_refusal(status, reason)))
 
     def tell(self, context: Any) -> str | None:
         """Give the tool's result in place of CrewAI's own words; the hook after a tool call."""
+        withdraw(context.tool_input)
         _, text = self._texts.pop(id(context.tool_input), (None, None))
         return text
 
@@ -73,12 +80,20 @@ def _closing(dispatch: Any) -> Any:
     def run_hooks(point: Any, ctx: Any, hooks: Any, **options: Any) -> Any:
         if point is not dispatch.InterceptionPoint.PRE_TOOL_CALL:
             return original(point, ctx, hooks, **options)
-        closed = [_closed(hook, dispatch.HookAborted) for hook in sorted(hooks, key=_is_gate)]
+        call = ToolCall(ctx)
+        closed = [_closed(hook, call, dispatch.HookAborted) for hook in sorted(hooks, key=_is_gate)]
         try:
-            return original(point, ctx, closed, **options)
+            result = original(point, ctx, closed, **options)
+            changed = call.changed()
+            if changed is not None:
+                _log.warning("`%s` was not run: %s", call.name, changed)
+                raise dispatch.HookAborted(changed)
         except dispatch.HookAborted as aborted:
-            refusals.note(ctx, "blocked", aborted.reason)
+            refusals.note(call, "blocked", aborted.reason)
             raise
+        if call.is_approved:
+            grant(call)
+        return result
 
     return run_hooks
 
@@ -87,12 +102,12 @@ def _is_gate(hook: Hook) -> bool:
     return isinstance(hook, Gate)
 
 
-def _closed(hook: Hook, aborted: type[Exception]) -> Hook:
+def _closed(hook: Hook, call: ToolCall, aborted: type[Exception]) -> Hook:
     name = getattr(hook, "__name__", type(hook).__name__)
 
     def closed(context: Any) -> Any:
         try:
-            result = hook(context)
+            result = hook.judge(call) if isinstance(hook, Gate) else hook(context)
         except aborted:
             raise
         except NotApproved as error:
@@ -100,7 +115,7 @@ def _closed(hook: Hook, aborted: type[Exception]) -> Hook:
         except HitlError as error:
             raise Stop(error) from None
         except Exception as error:
-            _log.warning("The hook `%s` failed, so `%s` was not run", name, context.tool_name, exc_info=error)
+            _log.warning("The hook `%s` failed, so `%s` was not run", name, call.name, exc_info=error)
             raise aborted(f"the hook `{name}` failed ({type(error).__name__}: {error})") from error
         if inspect.isawaitable(result):
             if inspect.iscoroutine(result):
@@ -109,7 +124,7 @@ def _closed(hook: Hook, aborted: type[Exception]) -> Hook:
                 "The hook `%s` is an `async def`, which CrewAI never awaits, so `%s` was not run. "
                 "Write `def %s(context): ...`, and ask in it with `interrupt.sync(...)`.",
                 name,
-                context.tool_name,
+                call.name,
                 name,
             )
             raise aborted(f"the hook `{name}` cannot decide: it is an `async def`")

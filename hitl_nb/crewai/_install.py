@@ -7,6 +7,7 @@ from typing import Any
 from hitl_nb.crewai._ask import asking
 from hitl_nb.crewai._feedback import feedback
 from hitl_nb.crewai._hooks import closed_hooks
+from hitl_nb.crewai._once import single_runs
 from hitl_nb.crewai._patch import Counted
 from hitl_nb.crewai._review import reviews
 from hitl_nb.crewai._run import answering, doors
@@ -18,7 +19,7 @@ from hitl_nb.people import people_of
 def _surfaces() -> Iterator[None]:
     with ExitStack() as stack:
         try:
-            for surface in (doors, feedback, asking, reviews, closed_hooks):
+            for surface in (doors, feedback, asking, reviews, single_runs, closed_hooks):
                 stack.enter_context(surface())
         except AttributeError as error:
             raise MissingExtraError(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hitl_nb._waiting import loop_answers
+from hitl_nb.crewai._once import grants_kept
 from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.errors import Cancelled, LoopBlockedError, UsageError
 from hitl_nb.interrupts import home_loop, interrupt
@@ -111,7 +112,10 @@ def ask_blocking(message: str, payload: Any = None, **options: Any) -> Any:
             "write `answer = await hitl_nb.interrupt(...)`, or `await asyncio.to_thread(...)` around the call."
         )
     run = _current.get() or _new_run()
-    question = functools.partial(interrupt, message, payload, **_for_whom(run, options))
+
+    async def question() -> Any:
+        return await interrupt(message, payload, **_for_whom(run, options))
+
     if run.loop is None:
         return asyncio.run(question())
     try:
@@ -126,7 +130,7 @@ def ask_blocking(message: str, payload: Any = None, **options: Any) -> Any:
 
 
 def _for_whom(run: CrewRun, options: dict[str, Any]) -> dict[str, Any]:
-    # A question inside a session's run belongs to the people, and to the screen, of that run.
+    # A question inside a session's run belongs to the people, and to the screen, of that run; unless it names its own.
     people = run.people if current_asking() is None else None
     return {"kind": "feedback", "people": people, **options}
 
@@ -193,7 +197,8 @@ def _running(owner: Any) -> Iterator[None]:
     run = outer or _new_run()
     token = _current.set(run)
     try:
-        yield
+        with grants_kept():
+            yield
     except BaseException as error:
         if outer is None:
             run.break_off()

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from hitl_nb._calls import Call, Decision
+from hitl_nb._calls import Call, Decision, Handle, confirmed
 from hitl_nb._encoding import encode_instead
-from hitl_nb.cards import Plain
 from hitl_nb.errors import InvalidValue, ScriptError
 from hitl_nb.interrupts._types import OneOf, SomeOf
 from hitl_nb.journal._plain import json_text
@@ -54,7 +53,7 @@ class Clerk:
         )
 
     def decide(self, call: Call, answer: Answer) -> None:
-        """Decide a call as it was decided.
+        """Decide a call as it was decided; what the answer changes is found by comparing, as it was then.
 
         Raises:
             InvalidValue: The answer does not fit its type.
@@ -64,18 +63,18 @@ class Clerk:
             value = self._live(call, answer.answer)
             if answer.answer_type is not None and value is answer.answer:
                 raise ScriptError(f"the answer was a `{answer.answer_type}`, which the file cannot hold")
-            call.respond(value, edits=answer.edits, reason=answer.reason, by=answer.by, via="replay")
+            call.respond(value, reason=answer.reason, by=answer.by, via="replay")
         elif answer.instead:
             call.answer_instead(answer.reason or "", by=answer.by, via="replay")
         else:
-            call._refuse(answer.outcome, answer.reason, answer.by, "replay")
+            Handle.of(call).close(answer.outcome, answer.reason, by=answer.by, via="replay")
 
     def _lost(self, call: Call, given: Any, answer: Any) -> str | None:
         """The type of an answer that a replay could not give; None if it can."""
         with suppress(InvalidValue):
             value = self._live(call, answer)
             value = value if call.answer_type is None else call.answer_type.validate(value)
-            if type(value) is type(given) and self._plain(value) == self._plain(given):
+            if type(value) is type(given) and _is_same(self._plain(value), self._plain(given)):
                 return None
         return f"{type(given).__module__}.{type(given).__qualname__}"
 
@@ -85,10 +84,10 @@ class Clerk:
             return [self._option(call.answer_type, each) for each in answer]
         if isinstance(call.answer_type, OneOf):
             return self._option(call.answer_type, answer)
-        return next((value for value in _proposed(call) if self._plain(value) == answer), answer)
+        return next((value for value in _proposed(call) if _is_same(self._plain(value), answer)), answer)
 
     def _option(self, options: OneOf, answer: Any) -> Any:
-        found = [option for option in options._options if self._plain(option) == answer]
+        found = [option for option in options.options if _is_same(self._plain(option), answer)]
         return found[0] if len(found) == 1 else answer
 
     def _plain(self, value: Any) -> Any:
@@ -97,6 +96,11 @@ class Clerk:
 
 def _proposed(call: Call) -> Iterator[Any]:
     with suppress(InvalidValue):
-        yield Plain(call).answer({})
+        yield confirmed(call)
     yield call.original
     yield call.args
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    """Whether two pieces of plain JSON are the same; to Python 1, 1.0 and True are equal."""
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)

@@ -7,10 +7,9 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakSet
 
-from hitl_nb._calls import Call, decisions_watched
-from hitl_nb.people import Person, people_replaced
+from hitl_nb._calls import Call, Handle, decisions_watched
+from hitl_nb.people import Person, declared, people_replaced
 from hitl_nb.testing._answers import LEFT_OPEN, Clerk
 from hitl_nb.testing._case import Answer, Case, Turn, write
 from hitl_nb.testing._heard import Heard
@@ -32,12 +31,11 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._clerk = Clerk()
-        self._asked: WeakSet[Call] = WeakSet()
-        """The calls that people were asked."""
-        self._order: list[str] = []
-        """Their ids, as they were asked."""
+        self._asked: dict[str, str] = {}
+        """The questions that people were asked, in this order: the id of each by its occurrence."""
         self._turns: list[tuple[dict[str, Any], Heard]] = []
-        self._answers: list[Answer] = []
+        self._answers: list[tuple[Answer, str]] = []
+        """Each with the occurrence of its question."""
 
     def __repr__(self) -> str:
         return f"<Recording {self._path.name}: requests: {len(self._turns)}, answers: {len(self._answers)}>"
@@ -46,19 +44,17 @@ class Recording:
         return [_Witness(person, self._is_asked) for person in people]
 
     def _is_asked(self, call: Call) -> None:
-        if call not in self._asked:
-            self._asked.add(call)
-            self._order.append(call.id)
+        self._asked.setdefault(call.occurrence, call.id)
 
     def _decided(self, call: Call) -> None:
         """Note a decision of a person, also one that the journal remembers; code decides in a replay, too."""
-        decision = call._decision
+        decision = Handle.of(call).decision
         if decision is None:
             return
         # A run may be stopped after a question was opened and before anybody was asked.
         unasked = decision.outcome in LEFT_OPEN and call.asked_at is not None
-        if call in self._asked or unasked or decision.via == "replay":
-            self._answers.append(self._clerk.answer(call, decision))
+        if call.occurrence in self._asked or unasked or decision.via == "replay":
+            self._answers.append((self._clerk.answer(call, decision), call.occurrence))
 
     @contextmanager
     def _requested(self, call: dict[str, Any]) -> Iterator[Heard]:
@@ -80,9 +76,11 @@ class Recording:
             Turn(request=request, parts=[numbers.part(part) for part in heard.parts()], finish=heard.finish)
             for request, heard in self._turns
         ]
-        for call_id in self._order:
-            numbers.question(call_id)
-        answers = [replace(answer, call=numbers.question(answer.call)) for answer in self._answers]
+        for occurrence, call_id in self._asked.items():
+            numbers.question(call_id, occurrence)
+        answers = [
+            replace(answer, call=numbers.question(answer.call, occurrence)) for answer, occurrence in self._answers
+        ]
         return Case(turns=turns, answers=answers)
 
     def _write(self) -> None:
@@ -123,12 +121,28 @@ class _Witness:
     """A person who is asked while we look on."""
 
     def __init__(self, person: Person, is_asked: Callable[[Call], None]) -> None:
-        self._person = person
+        self._person: Any = person
         self._is_asked = is_asked
+        # A rule forbids before it is asked, wherever among people it stands.
+        for name in ("members", "later_members"):
+            if hasattr(person, name):
+                setattr(self, name, tuple(_Witness(member, is_asked) for member in getattr(person, name)))
+        if hasattr(person, "denial"):
+            self.denial = self._denial
 
     async def __call__(self, call: Call) -> None:
         self._is_asked(call)
         await self._person(call)
+
+    def _denial(self, call: Call) -> Any:
+        denied = self._person.denial(call)
+        if denied is not None:
+            self._is_asked(call)
+        return denied
+
+    def declared(self) -> Any:
+        """Say who this is, for decisions that are recalled: whoever is looked at."""
+        return declared(self._person)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._person, name)
@@ -138,24 +152,24 @@ class _Numbers:
     """Gives the calls of a case their numbers, whatever ids a provider or a process gave them."""
 
     def __init__(self) -> None:
-        self._given: dict[str, str] = {}
-        self._calls = 0
-        self._others = 0
+        self._made = 0
+        self._of_calls: dict[str, str] = {}
+        self._of_questions: dict[str, str] = {}
 
     def part(self, part: Part) -> Part:
         if not isinstance(part, Calls):
             return part
-        self._calls += 1
-        number = f"call_{self._calls}"
+        self._made += 1
+        number = f"call_{self._made}"
         # The first of an id is the one that keeps it; agents give later ones another.
-        self._given.setdefault(part.id or "", number)
+        self._of_calls.setdefault(part.id or "", number)
         return replace(part, id=number)
 
-    def question(self, call_id: str) -> str:
-        if call_id not in self._given:
-            self._others += 1
-            self._given[call_id] = f"question_{self._others}"
-        return self._given[call_id]
+    def question(self, call_id: str, occurrence: str) -> str:
+        if call_id in self._of_calls:
+            return self._of_calls[call_id]
+        # By occurrence: an agent may give two questions of its own the same id.
+        return self._of_questions.setdefault(occurrence, f"question_{len(self._of_questions) + 1}")
 
 
 def _real_models(recording: Recording) -> Any:

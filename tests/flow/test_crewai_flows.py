@@ -10,6 +10,7 @@ from crewai.flow.human_feedback import human_feedback
 from crewai.flow.persistence import SQLiteFlowPersistence
 
 from hitl_nb import Session, pending
+from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.crewai import install
 from hitl_nb.errors import Cancelled, Declined, Expired, InvalidValue, NoHumanError, NotApproved, UsageError
@@ -91,7 +92,7 @@ async def cancels(call):
 
 
 async def is_late(call):
-    call._refuse("expired", None)
+    Handle.of(call).expire("nobody answered in time")
 
 
 async def says_nothing(call):

@@ -16,6 +16,7 @@ from crewai.hooks import (
 )
 
 from hitl_nb import pending
+from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.crewai import approve_tools, install
 from hitl_nb.errors import Declined, InvalidValue, NoHumanError, ScriptError
@@ -77,7 +78,7 @@ async def cancels(call):
 
 
 async def is_late(call):
-    call._refuse("expired", "nobody answered in time")
+    Handle.of(call).expire("nobody answered in time")
 
 
 async def says_no_in_so_many_words(call):

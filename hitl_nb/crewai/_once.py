@@ -1,0 +1,197 @@
+"""One approval is one run, with exactly what was looked at.
+
+Between a yes and the tool CrewAI has more hooks to run, and everybody who has held the arguments once may change them
+still. And for a model without tool calling it runs a tool that failed again, up to six times
+(`crewai.tools.tool_usage`): a mail that was sent before the error came would be sent six times for one yes.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from hitl_nb._calls import frozen, print_of
+from hitl_nb.crewai._names import spelled
+from hitl_nb.crewai._patch import framework, replaced
+from hitl_nb.errors import InvalidValue, UsageError
+
+
+class ToolCall:
+    """One tool call on its way through the hooks.
+
+    What is kept here is what CrewAI goes on with: a hook that gives the context another name, or other arguments,
+    changes nothing in what runs.
+
+    Args:
+        context: CrewAI's context, as the first hook gets it.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self.name: str = context.tool_name
+        self.names = {self.name, spelled(getattr(context.tool, "name", None) or self.name)}
+        """What the tool is called: of two with one name CrewAI calls the second ``send_mail_2``."""
+        self.arguments: dict[str, Any] = context.tool_input
+        self.is_approved = False
+        self._was_empty = not self.arguments
+        self._prints: list[str] = []
+
+    def look(self) -> Any:
+        """Give a copy of the arguments for somebody to judge; from here on they must not change."""
+        copy = frozen(self.arguments)
+        self._prints.append(print_of(copy).digest)
+        return copy
+
+    def changed(self) -> str | None:
+        """Say in words what is not as it was when it was judged; None if all is."""
+        if not self._prints:
+            return None
+        now = frozen(self.arguments)
+        if any(print_of(now).digest != each for each in self._prints):
+            return "its arguments were changed by code after they had been looked at; nobody has approved these"
+        if self._was_empty and now:
+            # For a model without tool calling it runs what it had before the hooks.
+            return "a hook has given arguments to a call that had none, and CrewAI does not hand these on everywhere"
+        # Nobody else holds what the tool is given now.
+        self.arguments.clear()
+        self.arguments.update(now)
+        return None
+
+
+class Grant:
+    """The right to run a tool once."""
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self._value = frozen(call.arguments)
+        self._state = "fresh"
+        self._error: Exception | None = None
+
+    def covers(self, tool: Any) -> bool:
+        """Whether this is the tool, and it is not running already: then it calls itself, which is its own affair."""
+        return self._state != "running" and spelled(tool.name) in self.call.names
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Run the tool.
+
+        Raises:
+            UsageError: It has run.
+            Exception: It has run, and failed: the same error again, for whoever would try once more.
+        """
+        if self._state == "over":
+            raise self._error or UsageError(
+                f"`{self.call.name}` has run already, and one approval is for one run. Call it anew, to be asked again."
+            )
+        self._state = "running"
+        try:
+            yield
+        except Exception as error:
+            self._error = error
+            raise
+        finally:
+            self._state = "over"
+
+    def approved(self, given: Any) -> dict[str, Any]:
+        """Give what the tool may be given, for what it would be given; CrewAI drops arguments that a tool has not.
+
+        Raises:
+            InvalidValue: It is something else.
+        """
+        if isinstance(given, Mapping) and given.keys() <= self._value.keys():
+            value = {name: self._value[name] for name in given}
+            if print_of(value).digest == print_of(dict(given)).digest:
+                found: dict[str, Any] = frozen(value)
+                return found
+        raise InvalidValue(
+            f"`{self.call.name}` was approved with other arguments than these, so it was NOT executed. "
+            "Call it anew, to be asked again."
+        )
+
+
+_grants: ContextVar[tuple[Grant, ...]] = ContextVar("hitl_nb_tool_grants", default=())
+
+
+def grant(call: ToolCall) -> None:
+    """Let the tool run once, in this thread or task."""
+    _grants.set((*_grants.get(), Grant(call)))
+
+
+def withdraw(arguments: Any) -> None:
+    """Take the grant of a call back: it is over, whether or not the tool ran."""
+    _grants.set(tuple(each for each in _grants.get() if each.call.arguments is not arguments))
+
+
+@contextmanager
+def grants_kept() -> Iterator[None]:
+    """Leave, with a run, what it has granted: the code after it is not the run's."""
+    token = _grants.set(_grants.get())
+    try:
+        yield
+    finally:
+        _grants.reset(token)
+
+
+@contextmanager
+def _running(tool: Any, given: Any) -> Iterator[Any]:
+    """Run a tool under the grant for it, if there is one; gives what to run it with."""
+    granted = next((each for each in reversed(_grants.get()) if each.covers(tool)), None)
+    if granted is None:
+        yield given
+        return
+    with granted.taken():
+        yield granted.approved(given)
+
+
+@contextmanager
+def single_runs() -> Iterator[None]:
+    """Let each tool that was approved run once, with what was approved; all others run as ever."""
+    base, structured = framework("crewai.tools.base_tool"), framework("crewai.tools.structured_tool")
+    with ExitStack() as stack:
+        for owner in (base.BaseTool, base.Tool):
+            stack.enter_context(replaced(owner, "run", _once(owner.run)))
+            stack.enter_context(replaced(owner, "arun", _once_async(owner.arun)))
+        owner = structured.CrewStructuredTool
+        stack.enter_context(replaced(owner, "invoke", _once_given(owner.invoke)))
+        stack.enter_context(replaced(owner, "ainvoke", _once_given_async(owner.ainvoke)))
+        yield
+
+
+# CrewAI gives `run` its arguments by name, and `invoke` all of them in one.
+
+
+def _once(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _running(self, kwargs if not args else {**kwargs, "*": args}) as approved:
+            return original(self, *approved.pop("*", ()), **approved)
+
+    return run
+
+
+def _once_async(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def arun(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _running(self, kwargs if not args else {**kwargs, "*": args}) as approved:
+            return await original(self, *approved.pop("*", ()), **approved)
+
+    return arun
+
+
+def _once_given(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def invoke(self: Any, input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002 - CrewAI's name
+        with _running(self, input) as approved:
+            return original(self, approved, *args, **kwargs)
+
+    return invoke
+
+
+def _once_given_async(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def ainvoke(self: Any, input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002 - CrewAI's name
+        with _running(self, input) as approved:
+            return await original(self, approved, *args, **kwargs)
+
+    return ainvoke
