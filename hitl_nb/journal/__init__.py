@@ -4,10 +4,11 @@ It is append-only and chained, so that a change made afterwards shows (`Journal.
 that an open question is asked again and an answer that was given is not; and no secret enters it.
 """
 
+from hitl_nb._calls import fingerprint
 from hitl_nb.errors import JournalError
 from hitl_nb.journal._chain import Verification
 from hitl_nb.journal._decisions import OpenCall, StoredDecision
-from hitl_nb.journal._fingerprint import fingerprint
+from hitl_nb.journal._grants import Started
 from hitl_nb.journal._hiding import MASK
 from hitl_nb.journal._journal import Journal
 from hitl_nb.journal._open import DEFAULT, UsedJournal, default_journal, open_journal
@@ -20,6 +21,7 @@ __all__ = [
     "Journal",
     "JournalError",
     "OpenCall",
+    "Started",
     "StoredDecision",
     "Summary",
     "ThreadRecord",

@@ -5,8 +5,10 @@ those that are NULL and without ``sha256`` itself; compact, non-ASCII kept. The 
 anybody can check a file with a dozen lines of any language, and a later version may add columns without touching the
 hashes of old rows.
 
-A chain proves order and content, not origin: who can write the file can also forge a whole new chain. Keep
-``Verification.head`` elsewhere (in a commit, in a mail), and ``journal.verify(head=...)`` tells a forgery, too.
+A chain proves order and content, not origin: who can write the file can also cut off its end, or forge a whole new
+chain. Against that a head is kept elsewhere: every notebook keeps some by itself, in the metadata of its outputs
+(``journal.verify(notebook=...)``); in a commit or a mail it is safe also from who can write the notebook
+(``journal.verify(head=...)``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,14 +16,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from hitl_nb.journal._tables import COLUMNS
 
 START: Final = "0" * 64
 """What the first row names as the hash of the row before it."""
 
-_HASHED: Final = COLUMNS[:-1]
+_HASHED: Final = tuple(name for name in COLUMNS if name != "sha256")
 
 
 def digest(row: Mapping[str, Any]) -> str:
@@ -49,39 +51,56 @@ class Verification:
     what: str = ""
     """What is wrong with it, in words."""
 
+    heads: int = 0
+    """How many hashes that were kept elsewhere were found in the chain."""
+
     def __str__(self) -> str:
         if self.ok:
-            return f"ok: {self.rows} rows, head {self.head[:12]}…"
+            kept = f", {self.heads} kept {'head' if self.heads == 1 else 'heads'} found" if self.heads else ""
+            return f"ok: {self.rows} rows, head {self.head[:12]}…{kept}"
         where = "the end" if self.bad_row is None else f"row {self.bad_row}"
         return f"NOT ok at {where}: {self.what}"
 
 
-def verified(rows: Iterable[tuple[Any, ...]], head: str | None) -> Verification:
+def verified(rows: Iterable[tuple[Any, ...]], heads: Mapping[str, str]) -> Verification:
     """Follow the chain through all rows in the order of their ids.
 
     Args:
         rows: Tuples as `COLUMNS` orders them.
-        head: A hash that was kept elsewhere; it must be in the chain.
+        heads: Hashes that were kept elsewhere and where; they must be in the chain.
     """
-    last_id, last, seen = 0, START, head is None or head == START
+    last_id, last, missing = 0, START, {head: where for head, where in heads.items() if head != START}
     for values in rows:
-        row = dict(zip(COLUMNS, values, strict=True))
-        what = _fault(row, last_id, last)
+        row = row_of(values)
+        what = fault(row, last_id, last)
         if what:
             return Verification(ok=False, rows=last_id, head=last, bad_row=row["id"], what=what)
         last_id, last = row["id"], row["sha256"]
-        seen = seen or last == head
-    if not seen:
-        what = f"no row has the hash {head!r}: rows were cut off, or the whole chain was written anew"
+        missing.pop(last, None)
+    if missing:
+        (head, where), more = next(iter(missing.items())), len(missing) - 1
+        others = f" (and {more} more)" if more else ""
+        what = (
+            f"no row has the hash {head!r}{where}{others}: rows were cut off, the whole chain was written anew, or it "
+            "is that of another journal"
+        )
         return Verification(ok=False, rows=last_id, head=last, what=what)
-    return Verification(ok=True, rows=last_id, head=last)
+    return Verification(ok=True, rows=last_id, head=last, heads=len(heads))
 
 
-def _fault(row: Mapping[str, Any], last_id: int, last: str) -> str:
+def row_of(values: tuple[Any, ...]) -> dict[str, Any]:
+    """Give a row by its columns."""
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def fault(row: Mapping[str, Any], last_id: int, last: str) -> str:
+    """Say what is wrong with a row, given id and hash of the one before it; empty if nothing is."""
     if row["id"] != last_id + 1:
         return f"row {last_id + 1} is missing"
     if row["prev_sha256"] != last:
         return "it does not follow the row before it"
-    if row["sha256"] != digest(row):
-        return "its content is not what was written"
-    return ""
+    try:
+        is_written = row["sha256"] == digest(row)
+    except (PydanticSerializationError, ValueError):  # bytes that are no text: nothing of ours
+        is_written = False
+    return "" if is_written else "its content is not what was written"

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from hitl_nb._calls import Kind, Outcome, Via
+from hitl_nb._calls._decision import APPROVALS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,15 @@ class OpenCall:
 
     asked_at: datetime
     """When it was asked first (aware, UTC)."""
+
+    question: int
+    """The row of the question."""
+
+    occurrence: str | None
+    """The first asking's own identity; None in a journal of version 0.1."""
+
+    args_sha256: str | None
+    """The hash of the arguments' JSON text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,25 +84,51 @@ class StoredDecision:
     redacted: tuple[str, ...]
     """What lost a secret and so cannot be used in its place: ``answer``, ``result``."""
 
+    edits: tuple[dict[str, Any], ...]
+    """What was changed in the proposal, as `Call.edits`."""
+
+    kind: Kind
+    """``tool``, ``interrupt`` or ``feedback``."""
+
+    message: str
+    """What was asked, in words."""
+
+    args: Any
+    """What it was about, as JSON data."""
+
+    args_sha256: str | None
+    """The hash of the arguments' JSON text."""
+
+    question: int
+    """The row of the question."""
+
+    occurrence: str | None
+    """The first asking's own identity; None in a journal of version 0.1."""
+
     @property
     def approved(self) -> bool:
         """Whether a person or rule said yes."""
-        return self.outcome in ("answered", "edited")
+        return self.outcome in APPROVALS
 
 
-OPEN_CALLS: Final = """
-    SELECT call, tool, kind, message, args, arguments, run, ts FROM events AS question
+_QUESTION: Final = """
+    question.call, question.tool, question.kind, question.message, question.args, question.arguments, question.run,
+    question.ts, question.id, question.occurrence, question.args_sha256
+"""
+_DECISION: Final = """
+    answer.thread, answer.outcome, answer.answer, coalesce(answer.result, answer.answer), answer.reason, answer."by",
+    answer.via, answer.ts, answer.redacted, answer.edited, answer.id
+"""
+
+OPEN_CALLS: Final = f"""
+    SELECT {_QUESTION} FROM events AS question
     WHERE event = 'asked' AND thread = ?
         AND NOT EXISTS (SELECT 1 FROM events WHERE event = 'answered' AND question = question.id)
     ORDER BY id
 """
 
-_DECISION: Final = (
-    "answer.call, answer.tool, answer.thread, answer.outcome, answer.answer, coalesce(answer.result, answer.answer), "
-    "answer.reason, answer.by, answer.via, answer.ts, answer.redacted"
-)
 _QUESTION_AND_ANSWER: Final = f"""
-    SELECT {_DECISION} FROM events AS question
+    SELECT {_QUESTION}, {_DECISION} FROM events AS question
     JOIN events AS answer ON answer.question = question.id AND answer.event = 'answered'
 """
 
@@ -105,16 +141,19 @@ UNDELIVERED: Final = f"""
 DECISION_OF: Final = f"{_QUESTION_AND_ANSWER} WHERE question.id = ?"
 """The decision about one question."""
 
-RECALLED: Final = f"""
-    SELECT {_DECISION} FROM events AS kept
-    JOIN events AS answer ON answer.question = kept.question AND answer.event = 'answered'
-    WHERE kept.event = 'remembered' AND kept.key = ? AND kept.fingerprint = ? ORDER BY kept.id DESC LIMIT 1
+RECALLED: Final = """
+    SELECT question, id FROM events
+    WHERE event = 'remembered' AND key = ? AND fingerprint = ? ORDER BY id DESC LIMIT 1
 """
+"""The question whose decision was kept last, and the row that says so."""
+
+_WIDTH: Final = 11
+"""Columns of a question."""
 
 
 def open_call(row: tuple[Any, ...]) -> OpenCall:
-    """Give the open call of a row of `OPEN_CALLS`."""
-    call, tool, kind, message, args, arguments, run, ts = row
+    """Give the open call of a row of `OPEN_CALLS` (or of `UNDELIVERED`, if its answer is not believed)."""
+    call, tool, kind, message, args, arguments, run, ts, question, occurrence, args_sha256 = row[:_WIDTH]
     return OpenCall(
         id=call,
         tool=tool,
@@ -124,15 +163,24 @@ def open_call(row: tuple[Any, ...]) -> OpenCall:
         arguments=arguments or args,
         run=run,
         asked_at=datetime.fromisoformat(ts),
+        question=question,
+        occurrence=occurrence,
+        args_sha256=args_sha256,
     )
+
+
+def rows_of(row: tuple[Any, ...]) -> tuple[int, int]:
+    """Give the ids of question and answer of a row of `DECISION_OF` and its like."""
+    return row[8], row[-1]
 
 
 def stored_decision(row: tuple[Any, ...]) -> StoredDecision:
     """Give the decision of a row of `DECISION_OF` and its like."""
-    call, tool, thread, outcome, answer, result, reason, by, via, ts, redacted = row
+    asked = open_call(row)
+    thread, outcome, answer, result, reason, by, via, ts, redacted, edited, _ = row[_WIDTH:]
     return StoredDecision(
-        call=call,
-        tool=tool,
+        call=asked.id,
+        tool=asked.tool,
         thread=thread,
         outcome=outcome,
         answer=None if answer is None else json.loads(answer),
@@ -142,4 +190,11 @@ def stored_decision(row: tuple[Any, ...]) -> StoredDecision:
         via=via or "session",
         at=datetime.fromisoformat(ts),
         redacted=tuple(json.loads(redacted or "[]")),
+        edits=tuple(json.loads(edited or "[]")) if outcome == "edited" else (),
+        kind=asked.kind,
+        message=asked.message,
+        args=asked.args,
+        args_sha256=asked.args_sha256,
+        question=asked.question,
+        occurrence=asked.occurrence,
     )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict
 
 from hitl_nb.errors import UsageError
-from hitl_nb.journal._store import written
+from hitl_nb.journal._transaction import written
 
 
 class Filters(TypedDict, total=False):

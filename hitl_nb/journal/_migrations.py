@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from hitl_nb.errors import JournalError
-from hitl_nb.journal._tables import CREATE, VERSION
+from hitl_nb.journal._tables import CREATE, OCCURRENCES, VERSION
 
 if TYPE_CHECKING:
-    from hitl_nb.journal._store import Transaction
+    from hitl_nb.journal._transaction import Transaction
 
 
 def set_up(transaction: "Transaction") -> None:
@@ -17,7 +17,7 @@ def set_up(transaction: "Transaction") -> None:
     Raises:
         JournalError: The file was written by a newer version.
     """
-    version = _version(transaction)
+    version = version_of(transaction)
     if version == VERSION:
         return
     if version is not None and version > VERSION:
@@ -28,14 +28,14 @@ def set_up(transaction: "Transaction") -> None:
     if version is None:
         _create(transaction)
     else:
-        for step in range(version, VERSION):
-            _STEPS[step](transaction)
+        while version < VERSION:
+            version = _STEPS[version](transaction)
     since = datetime.now(UTC).isoformat()
     transaction.connection.execute("INSERT INTO schema_version VALUES (?, ?)", (VERSION, since))
 
 
-def _version(transaction: "Transaction") -> int | None:
-    """The version of the file; None if it is empty."""
+def version_of(transaction: "Transaction") -> int | None:
+    """Give the version of the file; None if it is empty."""
     tables = {name for (name,) in transaction.connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     if "schema_version" in tables:
         found = transaction.one("SELECT max(version) FROM schema_version")
@@ -52,8 +52,8 @@ _OLD: Final = tuple("ts event thread run call tool kind message args answer outc
 """What version 0 had: the same events without questions, hashes, and a table that says the version."""
 
 
-def _chain_the_rows(transaction: "Transaction") -> None:
-    """0 → 1: number the questions and link every row to the one before it, from now on."""
+def _chain_the_rows(transaction: "Transaction") -> int:
+    """0 → now: number the questions and link every row to the one before it, from now on."""
     transaction.connection.execute("ALTER TABLE events RENAME TO events_0")
     _create(transaction)
     names = ", ".join(f'"{name}"' for name in _OLD)
@@ -66,7 +66,15 @@ def _chain_the_rows(transaction: "Transaction") -> None:
         else:
             transaction.append(**row, question=questions[key])
     transaction.connection.execute("DROP TABLE events_0")
+    return VERSION
 
 
-_STEPS: Final[dict[int, Callable[["Transaction"], None]]] = {0: _chain_the_rows}
-"""Version → what leads to the next one."""
+def _tell_occurrences_apart(transaction: "Transaction") -> int:
+    """1 → 2: each asking has an identity of its own, an approval runs once."""
+    for statement in OCCURRENCES:
+        transaction.connection.execute(statement)
+    return 2
+
+
+_STEPS: Final[dict[int, Callable[["Transaction"], int]]] = {0: _chain_the_rows, 1: _tell_occurrences_apart}
+"""Version → what leads to a later one, which it gives."""

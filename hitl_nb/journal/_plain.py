@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
+from hitl_nb._calls import fingerprint
 from hitl_nb.errors import UsageError
-from hitl_nb.journal._fingerprint import fingerprint
 
 
 def json_text(value: Any) -> str:

@@ -9,6 +9,7 @@ from hitl_nb.journal._chain import Verification, verified
 from hitl_nb.journal._export import write_csv, write_jsonl
 from hitl_nb.journal._filters import Filters
 from hitl_nb.journal._frames import frame
+from hitl_nb.journal._heads import heads_of
 from hitl_nb.journal._html import QUIET, decision_row, escaped, table
 from hitl_nb.journal._queries import CALL_COLUMNS, calls, events
 from hitl_nb.journal._store import Store
@@ -75,13 +76,26 @@ class Reading:
         """
         return summary_of(self._calls(filters))
 
-    def verify(self, *, head: str | None = None) -> Verification:
+    def verify(self, *, head: str | None = None, notebook: str | PathLike[str] | None = None) -> Verification:
         """Follow the hash chain through the whole file: was anything changed, cut out or put in?
+
+        The chain alone proves that no row was changed, taken out or put in between two others. It cannot tell that
+        rows at the end were cut off, nor that somebody who can write the file has written all of it anew. A head that
+        was kept elsewhere can: each record in a notebook keeps the head of its moment in its output's metadata, so the
+        notebook proves all up to its last record, against everybody who cannot change both the journal and the
+        notebook. What came after the last head that was kept, nothing can prove.
 
         Args:
             head: A ``Verification.head`` that was kept elsewhere; it must still be in the chain.
+            notebook: An ``.ipynb`` whose outputs keep some; all of them must be.
+
+        Raises:
+            UsageError: `notebook` is no notebook.
         """
-        return verified(self._store.all_rows(), head)
+        heads = {} if notebook is None else heads_of(notebook)
+        if head is not None:
+            heads = {head: "", **heads}
+        return verified(self._store.all_rows(), heads)
 
     def to_jsonl(self, path: str | PathLike[str], **filters: Unpack[Filters]) -> Path:
         """Write one JSON object an event, and give the path.

@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from hitl_nb._calls import Call, Decision
+from hitl_nb._calls import Call, Decision, edits_of
 from hitl_nb._encoding import encode
 from hitl_nb._schema import Validator
 from hitl_nb.errors import InvalidValue
-from hitl_nb.journal._edits import edits_of
 from hitl_nb.journal._hiding import MASK, NO_FACTS, TypeFacts, facts_of, facts_of_type
 from hitl_nb.journal._plain import json_text, sha256_of, storable
 from hitl_nb.journal._secrets import KnownSecrets
-from hitl_nb.journal._store import written
+from hitl_nb.journal._transaction import written
 
 _MASKED: Final = json.dumps(MASK)
-_APPROVALS: Final = ("answered", "edited")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,6 +58,7 @@ class RowWriter:
             "args_sha256": sha256_of(args),
             "schema_sha256": facts.schema_sha256,
             "redacted": _redacted(args=args),
+            "occurrence": call.occurrence,
         }
 
     def _args(self, call: Call, arguments: str, facts: TypeFacts) -> str:
@@ -74,8 +73,7 @@ class RowWriter:
     def answered(self, call: Call, decision: Decision) -> dict[str, Any]:
         """Give the columns of a decision."""
         facts = facts_of(call.answer_type)
-        approved = decision.outcome in _APPROVALS
-        given = json_text(decision.answer) if approved else None
+        given = json_text(decision.answer) if decision.approves else None
         answer = None if given is None else self._clean(decision.answer, facts, given)
         # A string travels verbatim, all else as its JSON; see `encode`.
         clean = self.secrets.scrub_text(decision.result)
@@ -85,7 +83,7 @@ class RowWriter:
             **self.call(call),
             "ts": written(decision.at),
             "answer": answer,
-            "edited": None if answer is None else self._edited(call, decision, answer),
+            "edited": None if answer is None else self._edited(call, decision),
             "outcome": decision.outcome,
             "by": storable(self.secrets.scrub_text(decision.by)),
             "via": decision.via,
@@ -96,10 +94,10 @@ class RowWriter:
             "redacted": _redacted(answer=answer, result=None if result == decision.result else MASK),
         }
 
-    def _edited(self, call: Call, decision: Decision, answer: str) -> str | None:
-        checks = call.args_type if call.proposal is None else None
-        edits = edits_of(call, decision, self._clean(call.original, _facts_of(call.original, checks)), answer)
-        return None if edits is None else self.secrets.scrub_json(json_text(edits))
+    def _edited(self, call: Call, decision: Decision) -> str | None:
+        """What was changed in the proposal; None if the answer is no form of it: then there is nothing to compare."""
+        edits = decision.edits or edits_of(call, decision.answer)
+        return None if edits is None else self.secrets.scrub_json(json_text(list(edits)))
 
     def late(self, call: Call, value: Any, by: str | None) -> dict[str, Any]:
         """Give the columns of an answer that came after the first."""
@@ -113,6 +111,11 @@ class RowWriter:
             text = self._clean(value, facts)
         by = storable(self.secrets.scrub_text(by))
         return {**self.call(call), "value": text, "by": by, "redacted": _redacted(value=text)}
+
+    def ended(self, call: Call, result: str) -> dict[str, Any]:
+        """Give the columns of the end of a run."""
+        clean = self.secrets.scrub_text(result)
+        return {**self.call(call), "result": storable(clean), "redacted": _redacted(result=clean)}
 
     def _clean(self, value: Any, facts: TypeFacts, text: str | None = None) -> str:
         """The JSON text of a value (`text`, if it is at hand) without secrets."""

@@ -31,6 +31,11 @@ class KnownSecrets:
     def __bool__(self) -> bool:
         return bool(self._texts)
 
+    @property
+    def count(self) -> int:
+        """How many there are: with another one, what was clean may not be any more."""
+        return len(self._texts)
+
     def add(self, value: Any) -> None:
         """Remember every text and number in `value`, which is plain data."""
         if isinstance(value, Mapping):

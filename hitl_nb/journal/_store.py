@@ -1,40 +1,36 @@
-"""The file: one SQLite connection, rows appended one after the other, each linked to the last.
+"""A journal's file while it is in use: who writes, who reads, and what if it is deleted under our feet.
 
-The pragmas and their prices are facts/performance.md §6: one connection, WAL, and a forced sync (1.5 ms) only where
-a person's answer is at stake. Every append reads the last row and writes the next in one immediate transaction, so
-that any number of processes keep one chain.
+Rows are appended one after the other, each linked to the last. Every append reads the last row and writes the next in
+one immediate transaction, so that any number of processes keep one chain.
 """
 
+import asyncio
+import atexit
+import logging
+import os
 import sqlite3
 import threading
-import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from hitl_nb.errors import JournalError
-from hitl_nb.journal._chain import START, digest
-from hitl_nb.journal._migrations import set_up
-from hitl_nb.journal._place import is_remote
-from hitl_nb.journal._tables import COLUMNS, INSERT
+from hitl_nb.journal._file import PATIENCE, File
+from hitl_nb.journal._transaction import Outcome, Transaction
+from hitl_nb.journal._trust import Query
+from hitl_nb.journal._writer import Work, Writer
 
-_PATIENCE: Final = 30.0
-"""Seconds to wait for another process that is writing; its transactions take milliseconds."""
+_log = logging.getLogger("hitl_nb")
 
-_LAST: Final = "SELECT id, sha256 FROM events ORDER BY id DESC LIMIT 1"
+_IN_THE_LOOP: Final = 1.0
+"""Seconds that reading may hold up a loop: only without WAL a reader has to wait at all."""
 
-
-def now() -> str:
-    """Give the time as it is stored: ISO 8601, UTC, microseconds."""
-    return written(datetime.now(UTC))
-
-
-def written(moment: datetime) -> str:
-    """Give an aware datetime as it is stored; texts of this form sort as the times do."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+_REPLACED: Final = 3
+"""How often the file may vanish between a commit and the look whether it is still there."""
 
 
 class Store:
@@ -50,56 +46,82 @@ class Store:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._lock = threading.RLock()
-        with self._explained():
-            self._connection = _connected(path)
-            self._finalizer = weakref.finalize(self, self._connection.close)
-            self.mode = _journal_mode(self._connection, path)
-            self._relaxed = "NORMAL" if self.mode == "wal" else "FULL"
-            self._connection.execute(f"PRAGMA synchronous={self._relaxed}")
-        with self.writing() as transaction:
-            set_up(transaction)
-
-    def close(self) -> None:
-        """Close the file; it is an error to use the store afterwards."""
-        with self._lock:
-            self._finalizer()
+        """Held while the writing connection is used."""
+        self._is_open, self._is_inherited = True, False
+        self._paused: list[Any] = []
+        self._has_warned: set[str] = set()
+        with self._explaining():
+            self._file = File(path, 0, self._lock)
+        self._writer = Writer(self._commit, self._explained, self._end, in_place=path is None)
+        _stores.add(self)
 
     @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return not self._finalizer.alive
+    def head(self) -> str:
+        """The hash of the last row that this process knows of."""
+        return max(self._file.head, self._file.trust.head)[1]
 
-    @contextmanager
-    def writing(self, *, durable: bool = False) -> Iterator["Transaction"]:
-        """Append in one transaction, all or nothing; safe from any thread.
+    @property
+    def generation(self) -> int:
+        """How many files stood at this path before, while it was open."""
+        return self._file.generation
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._file.connection
+
+    # -- writing ------------------------------------------------------------------------------------------
+
+    def begin(self, append: Callable[[Transaction], Any], *, durable: bool = False) -> Future[Any]:
+        """Append in one transaction, all or nothing, after all that began before; safe from any thread.
 
         Args:
-            durable: Return only when the rows would survive a power failure, not only the end of this process.
+            append: Appends the rows, in the writing thread; may be called again.
+            durable: Whether they have to survive a power failure, not only the end of this process.
+
+        Returns:
+            What `append` gives, once it is on disk; or a `JournalError`: nothing was written then.
+        """
+        return self._writer.begin(append, durable=durable)
+
+    def result(self, future: Future[Any]) -> Any:
+        """Wait for something that began; also in the writing thread itself.
 
         Raises:
             JournalError: SQLite refused; nothing was written.
         """
-        with self._lock, self._explained():
-            execute = self._connection.execute
-            if durable:
-                execute("PRAGMA synchronous=FULL")
-            try:
-                execute("BEGIN IMMEDIATE")
-                try:
-                    yield Transaction(self._connection)
-                    execute("COMMIT")
-                except BaseException:
-                    if self._connection.in_transaction:
-                        execute("ROLLBACK")
-                    raise
-            finally:
-                if durable:
-                    execute(f"PRAGMA synchronous={self._relaxed}")
+        return self._writer.result(future)
+
+    def _commit(self, some: Sequence[Work]) -> list[Outcome]:
+        with self._lock:
+            for _ in range(_REPLACED):
+                file = self._here()
+                works, durable = [work.append for work in some], any(work.durable for work in some)
+                transaction, outcomes = file.commit(works, durable=durable)
+                if not file.is_gone():
+                    file.note(transaction)
+                    transaction.committed()
+                    return outcomes
+            raise sqlite3.OperationalError("the file is deleted as soon as it is made")
+
+    # -- reading ------------------------------------------------------------------------------------------
 
     def rows(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Give what a query finds."""
-        with self._lock, self._explained():
-            return self._connection.execute(sql, parameters).fetchall()
+        """Give what a query finds, also of what this process has begun to write before.
+
+        In a kernel's loop that is not waited for where another process has locked the file.
+        """
+        with self._reading() as (_, query):
+            return query(sql, parameters)
+
+    @contextmanager
+    def moment(self) -> Iterator[Query]:
+        """Have all queries of a block see the same moment, while other processes write."""
+        with self._reading() as (file, query):
+            query("BEGIN")
+            try:
+                yield query
+            finally:
+                file.reader.execute("COMMIT")
 
     def all_rows(self) -> Iterator[tuple[Any, ...]]:
         """Give every row in order, without holding them all at once."""
@@ -108,79 +130,137 @@ class Store:
             yield from chunk
             last = chunk[-1][0]
 
+    def believes(self, query: Query, ids: Sequence[int], *, uncommitted: bool = False) -> bool:
+        """Whether rows are what was written, from the earliest of them to the end; says so once if not.
+
+        Args:
+            query: Reads them.
+            ids: The rows that something would be done because of.
+            uncommitted: Whether `query` is a transaction's.
+        """
+        if self._file.trust.holds(query, ids, uncommitted=uncommitted):
+            return True
+        self.warn_once(
+            f"The journal `{self._path or 'memory'}` was changed after it was written. What it says of such a question "
+            "is not believed, and it is asked again. `print(journal.verify())` says which row it is."
+        )
+        return False
+
+    def warn_once(self, words: str) -> None:
+        """Say something in the log, once."""
+        if words not in self._has_warned:
+            self._has_warned.add(words)
+            _log.warning(words)
+
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _reading(self) -> Iterator[tuple[File, Query]]:
+        in_loop = _is_in_a_loop()
+        self._writer.settle(whatever_it_takes=not in_loop)
+        with self._explaining():
+            file = self._here()
+            with file.reading:
+                yield file, partial(file.query, patience=_IN_THE_LOOP if in_loop else PATIENCE)
+
+    # -- the file -----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Write what has begun and close the file; it is an error to use the store afterwards."""
+        self._writer.close(wait=True)
+
+    def let_go(self) -> None:
+        """Do the same without waiting for it."""
+        self._writer.close(wait=False)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes nothing more."""
+        return self._writer.closed
+
+    def _end(self) -> None:
+        with self._lock:
+            if self._is_open:
+                self._is_open = False
+                if not self._is_inherited:
+                    self._file.abandon() if self._file.is_gone() else self._file.close()
+
+    def _here(self) -> File:
+        """The file that is at the path now."""
+        if not self._is_open:
+            raise sqlite3.ProgrammingError("it is closed")
+        if self._is_inherited or self._file.is_gone():
+            with self._lock:
+                self._open_again()
+        return self._file
+
+    def _open_again(self) -> None:
+        if self._is_inherited:
+            self._file, self._is_inherited = File(self._path, self.generation, self._lock), False
+        if self._file.is_gone():
+            self.warn_once(
+                f"The journal `{self._path}` was deleted or replaced while it was open. What the old file held is "
+                "not in the one that is there now; from here on everything is recorded in that."
+            )
+            self._file.abandon()
+            self._file = File(self._path, self.generation + 1, self._lock)
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise JournalError(
-                f"The journal `{self._path or 'memory'}` cannot be used: {error}. Write "
-                "`Journal('/another/path/journal.sqlite')`, or `Session(..., journal=None)` to do without one."
-            ) from error
+            raise self._explained(error) from error
+
+    def _explained(self, error: BaseException) -> BaseException:
+        if not isinstance(error, sqlite3.Error):
+            return error
+        explained = JournalError(
+            f"The journal `{self._path or 'memory'}` cannot be used: {error}. Write "
+            "`Journal('/another/path/journal.sqlite')`, or `Session(..., journal=None)` to do without one."
+        )
+        explained.__cause__ = error
+        return explained
+
+    # -- a fork -------------------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Have no thread inside SQLite while this process forks."""
+        self._writer.pause()
+        self._paused = [lock for lock in (self._lock, self._file.reading) if lock.acquire(timeout=_IN_THE_LOOP)]
+
+    def resume(self) -> None:
+        """Go on, in the process that has forked."""
+        for lock in self._paused:
+            lock.release()
+        self._writer.resume()
+
+    def inherit(self) -> None:
+        """Go on in the new process: with a connection of its own."""
+        self._lock = threading.RLock()
+        self._file.inherited(self._lock)
+        self._is_inherited = self._path is not None
+        self._writer.forget()
 
 
-class Transaction:
-    """Appends rows; made by `Store.writing`."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self._head: tuple[int, str] | None = None
-
-    def one(self, sql: str, parameters: tuple[Any, ...] = ()) -> tuple[Any, ...] | None:
-        """Give the first row that a query finds, or None."""
-        row: tuple[Any, ...] | None = self.connection.execute(sql, parameters).fetchone()
-        return row
-
-    def rows(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Give all rows that a query finds."""
-        return self.connection.execute(sql, parameters).fetchall()
-
-    def append(self, event: str, *, ts: str | None = None, **fields: Any) -> int:
-        """Append one event and give its id.
-
-        Args:
-            event: What happened.
-            ts: When, as `written` gives it; default: now.
-            fields: The other columns; without ``question`` the row is a question itself.
-
-        Raises:
-            sqlite3.IntegrityError: The question has an answer (or a delivery) already; nothing was appended.
-        """
-        last, last_hash = self._head or self.one(_LAST) or (0, START)
-        new = int(last) + 1
-        row = {"id": new, "ts": ts or now(), "event": event, "question": new, "prev_sha256": last_hash, **fields}
-        row["sha256"] = digest(row)
-        self.connection.execute(INSERT, [row.get(name) for name in COLUMNS])
-        self._head = (new, row["sha256"])
-        return new
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
-def _connected(path: Path | None) -> sqlite3.Connection:
-    if path is not None and path.is_dir():
-        raise JournalError(f"`{path}` is a folder. Write `Journal('{path / 'journal.sqlite'}')`.")
-    if path is not None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise JournalError(f"`{path.parent}` cannot be made: {error}. Write another path.") from error
-    target = ":memory:" if path is None else path
-    return sqlite3.connect(target, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
-def _journal_mode(connection: sqlite3.Connection, path: Path | None) -> str:
-    """Switch to WAL where it works, else to the rollback journal; gives what SQLite made of it."""
-    wanted = "DELETE" if path is not None and is_remote(path) else "WAL"
-    give_up = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            mode = str(connection.execute(f"PRAGMA journal_mode={wanted}").fetchone()[0])
-        except sqlite3.OperationalError as error:
-            # Several processes that make the same new file: SQLite does not wait here by itself.
-            if "locked" in str(error) and time.monotonic() < give_up:
-                time.sleep(0.01)
-                continue
-            if wanted == "DELETE":
-                raise
-            wanted = "DELETE"
-            continue
-        return mode
+def _of_all(act: Callable[[Store], None]) -> None:
+    for store in tuple(_stores):
+        act(store)
+
+
+atexit.register(_of_all, Store.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=partial(_of_all, Store.pause),
+        after_in_parent=partial(_of_all, Store.resume),
+        after_in_child=partial(_of_all, Store.inherit),
+    )

@@ -1,20 +1,22 @@
 """A conversation as it was last: what a restarted kernel goes on with.
 
 A snapshot per turn would grow with the square of the history (facts/performance.md §7.1), so a row holds only what is
-new: how many messages are as before, those after them, and the state if it has changed. Folding a thread's rows in
-order gives the whole.
+new: how many messages are as before at the begin and at the end, those between them, and the state if it has changed.
+Folding a thread's rows in order gives the whole.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hitl_nb._schema import Validator
 from hitl_nb.journal._decisions import OpenCall, StoredDecision
-from hitl_nb.journal._hiding import facts_of
+from hitl_nb.journal._hiding import Hider, facts_of
 from hitl_nb.journal._secrets import KnownSecrets
-from hitl_nb.journal._store import Store
+from hitl_nb.journal._texts import ArrayText, same_end, same_start
+from hitl_nb.journal._transaction import Transaction, now
 
 SAVED: Final = "SELECT id, value FROM events WHERE event = 'thread_saved' AND thread = ? AND id > ? ORDER BY id"
 """The rows of a thread after a row id."""
@@ -46,52 +48,100 @@ class Snapshot:
         self.state = "null"
 
     def catch_up(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Take in what was saved since, by this process or another; rows of `saved`."""
+        """Take in what was saved since, by this process or another; rows of `SAVED`."""
         for row, value in rows:
             change = json.loads(value)
-            self.messages[change["keep"] :] = map(_text, change["messages"])
+            end = len(self.messages) - change.get("tail", 0)
+            self.messages[change["keep"] : max(end, change["keep"])] = map(_text, change["messages"])
             self.state = _text(change["state"]) if "state" in change else self.state
             self.row = row
 
-    def change_to(self, messages: list[Any], state: Any) -> dict[str, Any] | None:
+    def change_to(self, messages: list[str], state: str) -> str | None:
         """Give what a row has to hold so that these are the latest; None if they are already."""
-        texts, state_text = [_text(message) for message in messages], _text(state)
-        pairs = zip(self.messages, texts, strict=False)
-        keep = next(
-            (place for place, (old, new) in enumerate(pairs) if old != new), min(len(self.messages), len(texts))
-        )
-        changed = {"state": state} if state_text != self.state or not self.row else {}
-        if self.row and keep == len(self.messages) == len(texts) and not changed:
+        keep = same_start(self.messages, messages)
+        tail = same_end(self.messages, messages, keep)
+        is_new = state != self.state or not self.row
+        if self.row and keep == len(self.messages) == len(messages) and not is_new:
             return None
-        self.messages, self.state = texts, state_text
-        return {"keep": keep, "messages": messages[keep:], **changed}
+        self.messages, self.state = messages, state
+        parts = [f'"keep":{keep},"messages":[{",".join(messages[keep : len(messages) - tail])}]']
+        parts += [f'"tail":{tail}'] if tail else []
+        parts += [f'"state":{state}'] if is_new else []
+        return f"{{{','.join(parts)}}}"
+
+
+@dataclass(eq=False, kw_only=True)
+class _Given:
+    """A conversation as it was given to be saved the last time, so that only what is new has to be looked at."""
+
+    array: ArrayText
+    raw: list[str]
+    clean: list[str]
+    """`raw`, canonical and without secrets."""
+    state: tuple[str, str]
+    cleaned_for: object
+    """What was looked for."""
 
 
 class Threads:
-    """The snapshots of one journal's threads, kept so that a save has to look only at what is new."""
+    """The snapshots of one journal's threads."""
 
-    def __init__(self, store: Store, secrets: KnownSecrets) -> None:
-        self._store = store
+    def __init__(self, secrets: KnownSecrets) -> None:
         self._secrets = secrets
-        self._latest: dict[str, Snapshot] = {}
+        self._lock = threading.Lock()
+        self._given: dict[str, _Given] = {}
+        self._saved: dict[tuple[int, str], Snapshot] = {}
 
-    def save(self, thread: str, messages_json: str, state_json: str, parameters: Mapping[str, Validator]) -> None:
-        """Append what has changed since the last save, whichever process made that."""
-        messages, state = json.loads(messages_json), json.loads(state_json)
-        self._learn(messages, parameters)
-        messages, state = self._secrets.scrub(messages), self._secrets.scrub(state)
-        # Forgotten until the row is committed: a save that failed must not count as saved.
-        snapshot = self._latest.pop(thread, None) or Snapshot()
-        with self._store.writing() as transaction:
+    def save(
+        self, thread: str, messages: str | Sequence[str], state: str, parameters: Mapping[str, Validator]
+    ) -> Callable[[Transaction], None]:
+        """Give what appends the changes since the last save, whichever process made that."""
+        with self._lock:
+            given = self._take(thread, messages, state, parameters)
+        clean, clean_state, ts = given.clean, given.state[1], now()
+
+        def append(transaction: Transaction) -> None:
+            key = (transaction.generation, thread)
+            # Forgotten until the row is committed: a save that failed must not count as saved.
+            snapshot = transaction.scratch.get(key) or self._saved.pop(key, None) or Snapshot()
+            transaction.scratch[key] = snapshot
             snapshot.catch_up(transaction.rows(SAVED, (thread, snapshot.row)))
-            change = snapshot.change_to(messages, state)
+            change = snapshot.change_to(clean, clean_state)
             if change is not None:
-                snapshot.row = transaction.append("thread_saved", thread=thread, question=None, value=_text(change))
-        self._latest[thread] = snapshot
+                snapshot.row = transaction.append("thread_saved", ts=ts, thread=thread, question=None, value=change)
+            transaction.after(lambda: self._saved.__setitem__(key, snapshot))
 
-    def _learn(self, messages: list[Any], parameters: Mapping[str, Validator]) -> None:
-        """Look for secrets where the tools' schemas say that they stand, before anything is written."""
+        return append
+
+    def _take(
+        self, thread: str, messages: str | Sequence[str], state: str, parameters: Mapping[str, Validator]
+    ) -> _Given:
+        last = self._given.get(thread)
+        array = last.array if last else ArrayText()
+        raw = array.parts(messages) if isinstance(messages, str) else list(messages)
         hiders = {name: hider for name, checks in parameters.items() if (hider := facts_of(checks).hider) is not None}
+        keep = end = 0
+        if last is not None and last.cleaned_for == (hiders, self._secrets.count):
+            keep = same_start(last.raw, raw)
+            end = same_end(last.raw, raw, keep)
+        new = [json.loads(text) for text in raw[keep : len(raw) - end]]
+        # Before anything is written, what the tools' schemas say are secrets.
+        self._learn(new, hiders)
+        count = self._secrets.count
+        if last is not None and last.cleaned_for != (hiders, count):
+            # A secret that was not known may stand in what was looked at before.
+            keep = end = 0
+            new = [json.loads(text) for text in raw]
+        texts = [_text(self._secrets.scrub(message)) for message in new]
+        before = last.clean if last else []
+        clean = [*before[:keep], *texts, *before[len(before) - end :]]
+        known = last.state if last and last.state[0] == state and last.cleaned_for == (hiders, count) else None
+        clean_state = known or (state, _text(self._secrets.scrub(json.loads(state))))
+        given = _Given(array=array, raw=raw, clean=clean, state=clean_state, cleaned_for=(hiders, count))
+        self._given[thread] = given
+        return given
+
+    def _learn(self, messages: list[Any], hiders: Mapping[str, Hider]) -> None:
         if not hiders:
             return
         for message in messages:

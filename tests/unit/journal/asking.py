@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from hitl_nb import Call
-from hitl_nb._schema import validator_for
+from hitl_nb._calls import Handle
+from hitl_nb._schema import MISSING, validator_for
 from hitl_nb.journal import Journal
 
 
@@ -24,19 +25,20 @@ class Steps(BaseModel):
 STEPS = Steps(steps=[Step(description="pack"), Step(description="fly")])
 
 
-def a_call(args=STEPS, *, id="call_1", answer=None, parameters=None, thread="t", message="Do it?", proposal=None):  # noqa: A002
+def a_call(args=STEPS, *, id="call_1", answer=None, parameters=None, thread="t", message="Do it?", kind="tool", offer=MISSING):  # noqa: A002
     """An opened call; needs a running loop, as every kernel has."""
     call = Call(
         id=id,
         name="generate_steps",
+        kind=kind,
         message=message,
         answer_type=None if answer is None else validator_for(answer),
         args_type=None if parameters is None else validator_for(parameters),
         thread_id=thread,
         run_id="run_1",
+        offer=offer,
     )
-    call.proposal = proposal
-    call._open(args)
+    Handle.of(call).open_now(args)
     return call
 
 

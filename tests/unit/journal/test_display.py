@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import matplotlib as mpl
 import pytest
 
+from hitl_nb._calls import Handle
 from hitl_nb.journal import Journal
 from hitl_nb.journal._summary import summary_of
 from tests.unit.journal.asking import STEPS, Step, answered, asked
@@ -20,7 +21,7 @@ async def full(journal):
     answered(journal, value=[STEPS.steps[0], Step(description="fly", status="disabled")], id="2", by="bob")
     for number, (outcome, reason) in enumerate([("declined", "no"), ("expired", None), ("cancelled", None)], start=3):
         call = asked(journal, id=str(number))
-        call._refuse(outcome, reason, by="ada" if outcome == "declined" else None)
+        Handle.of(call).close(outcome, reason, by="ada" if outcome == "declined" else None)
         journal.answered(call)
     journal.late(call, "late", "eve")
     asked(journal, id="6")

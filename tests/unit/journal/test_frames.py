@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from hitl_nb._calls import Handle
 from hitl_nb.errors import UsageError
 from hitl_nb.journal import Journal
 from tests.unit.journal.asking import STEPS, Step, answered, asked
@@ -32,7 +33,7 @@ async def full(journal):
     journal.late(declined, "yes", "bob")
     journal.late(declined, "yes!", "bob")
     expired = asked(journal, id="expired", thread="other")
-    expired._refuse("expired", "nobody answered", via="timeout")
+    Handle.of(expired).expire("nobody answered")
     journal.answered(expired)
     asked(journal, id="open", thread="other")
     return journal
@@ -43,7 +44,7 @@ async def test_one_row_a_call_in_the_order_of_the_questions(full):
     assert list(frame.columns) == COLUMNS
     assert list(frame["id"]) == ["approved", "edited", "declined", "expired", "open"]
     assert [None if pd.isna(word) else word for word in frame["outcome"]] == [
-        *("answered", "answered", "declined", "expired", None)
+        *("answered", "edited", "declined", "expired", None)
     ]
     assert list(frame["late"]) == [0, 0, 2, 0, 0]
     row = frame.iloc[2]
@@ -84,7 +85,8 @@ async def test_expanded_there_is_a_column_an_argument_and_answers_are_data(full)
         ({"outcome": ["declined", "expired"]}, ["declined", "expired"]),
         ({"outcome": "open"}, ["open"]),
         ({"by": "ada"}, ["approved", "declined"]),
-        ({"by": {"ada", "bob"}, "outcome": "answered"}, ["approved", "edited"]),
+        ({"by": {"ada", "bob"}, "outcome": "edited"}, ["edited"]),
+        ({"by": {"ada", "bob"}, "outcome": ("answered", "edited")}, ["approved", "edited"]),
         ({"thread": "other"}, ["expired", "open"]),
         ({"thread": None}, ["approved", "edited", "declined", "expired", "open"]),
         ({"since": timedelta(hours=1)}, ["approved", "edited", "declined", "expired", "open"]),
@@ -168,7 +170,7 @@ print(wide["args.path"].to_list(), wide["answer"].to_list()[2:], journal.events(
 """
     first, second = without({"pandas"}, path, code).splitlines()
     assert first.startswith("polars 5 Datetime(time_unit='us', time_zone='UTC')")
-    assert first.endswith("['answered', 'answered', 'declined', 'expired', None]")
+    assert first.endswith("['answered', 'edited', 'declined', 'expired', None]")
     assert second == "[None, None, '/tmp', None, None] [None, None, None] 11"
 
 

@@ -57,7 +57,8 @@ async def test_an_answer_is_recorded_with_who_how_when_and_what_was_changed(jour
     call.respond(changed, by="ada", via="card", reason="no flights")
     assert journal.answered(call) is True
     decision = journal.winner(call)
-    assert (decision.outcome, decision.by, decision.via, decision.reason) == ("answered", "ada", "card", "no flights")
+    assert (decision.outcome, decision.by, decision.via, decision.reason) == ("edited", "ada", "card", "no flights")
+    assert decision.edits == call.edits
     assert decision.answer == [step.model_dump() for step in changed]
     assert decision.result == call.result
     assert decision.at == call.answered_at
@@ -90,14 +91,14 @@ async def test_an_edit_is_told_from_an_untouched_proposal_and_from_a_mere_answer
 
 
 async def test_an_interrupt_is_compared_with_what_it_proposed(journal):
-    answered(journal, {"value": [1, 2]}, [1, 2], proposal=[1, 2])
-    answered(journal, {"value": [1, 2]}, [1], proposal=[1, 2], id="call_2")
+    answered(journal, {"value": [1, 2]}, [1, 2], offer=[1, 2], kind="interrupt")
+    answered(journal, {"value": [1, 2]}, [1], offer=[1, 2], kind="interrupt", id="call_2")
     assert [row["edited"] for row in events(journal, "answered")] == ["[]", '[{"path":"[1]","from":2}]']
 
 
-async def test_what_a_card_says_was_changed_is_taken_as_it_is(journal):
+async def test_whoever_answers_what_was_changed_is_found_by_comparing(journal):
     call = asked(journal, {"n": 1})
-    call.respond({"n": 2}, edits=[{"path": "n", "from": 1, "to": 2}])
+    call.respond({"n": 2}, via="script")
     journal.answered(call)
     assert journal.winner(call).outcome == "edited"
     assert events(journal, "answered")[0]["edited"] == '[{"path":"n","from":1,"to":2}]'

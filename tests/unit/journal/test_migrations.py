@@ -59,7 +59,7 @@ async def test_an_old_file_is_written_on_and_opened_again(old):
 def test_the_version_stands_in_the_file(old):
     Journal(old).close()
     with closing(sqlite3.connect(old)) as connection:
-        assert [version for (version,) in connection.execute("SELECT version FROM schema_version")] == [1]
+        assert [version for (version,) in connection.execute("SELECT version FROM schema_version")] == [2]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables == {"events", "schema_version"}
 

@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel, Field, Secret, SecretBytes, SecretStr
 
 from hitl_nb import Call
+from hitl_nb._calls import Handle
 from hitl_nb._schema import validator_for
 from hitl_nb.journal import Journal
 from tests.unit.journal.asking import a_call, answered, asked, events
@@ -123,13 +124,15 @@ async def test_a_changed_secret_is_not_told_by_the_edits(journal, path):
     old = "the-old-one"
     answered(journal, {"user": "a", "password": old}, {"user": "b", "password": SECRET}, answer=LOGIN, parameters=LOGIN)
     assert leaks(path) == leaks(path, old) == []
-    assert json.loads(events(journal, "answered")[0]["edited"]) == [{"path": "user", "from": "a", "to": "b"}]
+    assert json.loads(events(journal, "answered")[0]["edited"]) == [
+        {"path": "user", "from": "a", "to": "b"},
+        {"path": "password", "from": MASK, "to": MASK},
+    ]
 
 
-async def test_edits_that_a_card_tells_are_cleaned(journal, path):
+async def test_edits_and_reasons_are_cleaned(journal, path):
     call = asked(journal, {"password": "the-old-one"}, answer=LOGIN, parameters=LOGIN)
-    edits = [{"path": "password", "from": "the-old-one", "to": SECRET}]
-    call.respond({"password": SECRET}, edits=edits, reason=f"it is now {SECRET}")
+    call.respond({"password": SECRET}, reason=f"it is now {SECRET}")
     journal.answered(call)
     assert leaks(path) == leaks(path, "the-old-one") == []
     assert json.loads(events(journal, "answered")[0]["edited"]) == [{"path": "password", "from": MASK, "to": MASK}]
@@ -140,7 +143,7 @@ async def test_edits_that_a_card_tells_are_cleaned(journal, path):
 async def test_arguments_that_never_were_valid_are_hidden_whole_if_the_tool_knows_secrets(journal, path, arguments):
     call = Call(id="call_1", name="login", args_type=validator_for(LOGIN), thread_id="t")
     journal.asked(call, arguments=arguments)
-    call._reject(f"invalid: {arguments}")
+    Handle.of(call).reject(f"invalid: {arguments}")
     journal.answered(call)
     messages = [{"toolCalls": [{"id": "call_1", "function": {"name": "login", "arguments": arguments}}]}]
     journal.save_thread("t", json.dumps(messages), "null")
@@ -224,7 +227,7 @@ async def test_an_answer_type_of_ones_own_may_say_where_a_secret_stands(journal,
 async def test_a_reference_into_nowhere_is_taken_for_a_secret(journal, path):
     schema = {"properties": {"p": PASSWORD, "q": {"$ref": "elsewhere.json"}}}
     call = Call(id="call_1", name="odd", thread_id="t")
-    call._open({"q": SECRET})
+    Handle.of(call).open_now({"q": SECRET})
     journal.asked(call, arguments="{}", parameters=validator_for(schema))
     assert leaks(path) == []
 
