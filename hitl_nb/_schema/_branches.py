@@ -10,7 +10,7 @@ from typing import Any
 from hitl_nb._schema._fit import fits
 from hitl_nb._schema._marks import HIDDEN
 from hitl_nb._schema._node import FormNode, Kind
-from hitl_nb._schema._parts import is_sequence, key_text, opened, real_key
+from hitl_nb._schema._parts import by_text, is_sequence, opened, real_key
 from hitl_nb._schema._values import same
 
 __all__ = ["branch_of", "hide_secrets", "layout_of", "node_at"]
@@ -75,8 +75,8 @@ def _inside(node: FormNode, value: Any) -> Iterator[tuple[str | int, Any, FormNo
     value = opened(value)
     children = dict(node.children)
     if isinstance(value, Mapping):
-        for key, part in value.items():
-            yield key_text(key), part, children.get(key_text(key), node.item)
+        for name, key in by_text(value).items():
+            yield name, value[key], children.get(name, node.item)
     elif is_sequence(value):
         for place, part in enumerate(value):
             yield place, part, children.get(place, node.item)

@@ -15,7 +15,7 @@ from pydantic import SecretBytes, SecretStr
 from hitl_nb._schema._branches import hide_secrets
 from hitl_nb._schema._marks import MARK, from_mark
 from hitl_nb._schema._node import FormNode
-from hitl_nb._schema._parts import is_sequence, key_text, opened
+from hitl_nb._schema._parts import by_text, is_sequence, opened
 from hitl_nb._schema._values import equal_wires, to_wire
 
 __all__ = ["changes_of", "readable"]
@@ -87,15 +87,15 @@ def _changes(old: Any, new: Any, shown: tuple[Any, Any], path: Path) -> Iterator
 def _changes_in_mapping(
     before: Mapping[Any, Any], after: Mapping[Any, Any], shown: tuple[Any, Any], path: Path
 ) -> Iterator[Change]:
-    old, new = ({key_text(key): part for key, part in each.items()} for each in (before, after))
-    for key in dict.fromkeys([*old, *new]):
-        inner = (*path, key)
+    old, new = ({key: name for name, key in by_text(each).items()} for each in (before, after))
+    for name, key in by_text({**before, **after}).items():
+        inner = (*path, name)
         if key not in new:
-            yield {"path": _text(inner), "from": shown[0][key]}
+            yield {"path": _text(inner), "from": shown[0][old[key]]}
         elif key not in old:
-            yield {"path": _text(inner), "to": shown[1][key]}
+            yield {"path": _text(inner), "to": shown[1][new[key]]}
         else:
-            yield from _changes(old[key], new[key], (shown[0][key], shown[1][key]), inner)
+            yield from _changes(before[key], after[key], (shown[0][old[key]], shown[1][new[key]]), inner)
 
 
 def _changes_in_list(

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from hitl_nb._schema._parts import is_sequence, key_text, opened, real_key
+from hitl_nb._schema._parts import by_text, is_sequence, opened, real_key
 from hitl_nb.errors import InvalidValue
 
 __all__ = ["ABSENT", "added", "moved", "part_at", "removed", "with_part"]
@@ -52,7 +52,7 @@ def added(value: Any, step: Step, part: Any, path: Path) -> Any:
     """A copy with `part` before the index, or at a new key, `step`."""
     value = opened(value)
     if isinstance(value, Mapping):
-        if any(key_text(key) == step for key in value):
+        if step in by_text(value):
             raise _nowhere(path, f"the key `{step}` is there already; send `set` to change it")
         return _changed_mapping(value, lambda entries: {**entries, str(step): part})
     place = _index(value, step, path, len(value) if is_sequence(value) else -1)
@@ -68,7 +68,7 @@ def removed(value: Any, step: Step, path: Path, *, missing_allowed: bool) -> Any
         part_at(value, step, path)
         gone = real_key(value_opened, step)
         return _changed_mapping(
-            value_opened, lambda entries: {key: part for key, part in entries.items() if key != gone}
+            value_opened, lambda entries: {key: part for key, part in entries.items() if not _is_key(key, gone)}
         )
     if missing_allowed:
         raise _nowhere(path, "only a key of an object can be left out; send `remove` for an item")
@@ -82,11 +82,12 @@ def moved(value: Any, step: Step, target: Any, path: Path) -> Any:
     value_opened = opened(value)
     if isinstance(value_opened, Mapping):
         old = real_key(value_opened, step)
-        if not isinstance(target, str) or any(key_text(key) == target for key in value_opened if key != old):
+        others = {name for name, key in by_text(value_opened).items() if not _is_key(key, old)}
+        if not isinstance(target, str) or target in others:
             raise _nowhere(path, f"the key cannot be renamed to `{target}`")
         return _changed_mapping(
             value_opened,
-            lambda entries: {(target if key == old else key): each for key, each in entries.items()},
+            lambda entries: {(target if _is_key(key, old) else key): each for key, each in entries.items()},
         )
     place = _index(value_opened, target, path, len(value_opened) - 1)
 
@@ -94,6 +95,10 @@ def moved(value: Any, step: Step, target: Any, path: Path) -> Any:
         items.insert(place, items.pop(int(step)))
 
     return value if place == step else _changed_list(value_opened, move) if part is not ABSENT else value
+
+
+def _is_key(key: Any, wanted: Any) -> bool:
+    return key is wanted or bool(key == wanted)  # a NaN is a key that equals nothing
 
 
 def _index(value: Any, step: Any, path: Path, last: int) -> int:

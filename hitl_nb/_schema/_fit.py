@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hitl_nb._schema._marks import MARK, from_mark, mark
 from hitl_nb._schema._node import FormNode
-from hitl_nb._schema._parts import is_sequence, key_text, opened
+from hitl_nb._schema._parts import by_text, is_sequence, opened
 from hitl_nb._schema._values import same, to_wire
 from hitl_nb.errors import InvalidValue
 
@@ -55,7 +55,7 @@ def _items_fit(node: FormNode, items: list[Any], depth: int, known_keys_only: bo
 
 
 def _keys_fit(node: FormNode, value: Mapping[Any, Any], depth: int, known_keys_only: bool) -> bool:
-    entries = {key_text(key): part for key, part in value.items()}
+    entries = {name: value[key] for name, key in by_text(value).items()}
     children = dict(node.children)
     if any(child.required and name not in entries for name, child in children.items()):
         return False

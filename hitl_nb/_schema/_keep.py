@@ -9,7 +9,7 @@ from typing import Any
 
 from hitl_nb._schema._containers import ABSENT
 from hitl_nb._schema._marks import HIDDEN, MARK, from_mark, is_hidden_mark
-from hitl_nb._schema._parts import is_sequence, key_text, opened
+from hitl_nb._schema._parts import by_text, is_sequence, opened
 from hitl_nb._schema._values import equal_wires, to_wire
 
 __all__ = ["box_value", "keep_equal", "keep_shown"]
@@ -62,9 +62,9 @@ def _kept(old: Any, new: Any, *, as_text: bool) -> Any:
 
 
 def _kept_mapping(old: Any, inside: Mapping[Any, Any], new: dict[str, Any], as_text: bool) -> Any:
-    by_text = {key_text(key): key for key in inside}
+    named = by_text(inside)
     result = {
-        by_text.get(name, name): _kept(inside[by_text[name]], part, as_text=as_text) if name in by_text else part
+        named.get(name, name): _kept(inside[named[name]], part, as_text=as_text) if name in named else part
         for name, part in new.items()
     }
     unchanged = list(result) == list(inside) and all(result[key] is inside[key] for key in inside)

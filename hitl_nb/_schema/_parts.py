@@ -5,6 +5,7 @@ form, in an edit and in an error.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -12,9 +13,9 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, RootModel
 from pydantic.fields import FieldInfo
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-__all__ = ["is_sequence", "key_text", "opened", "real_key"]
+__all__ = ["by_text", "is_sequence", "key_text", "name_of", "opened", "real_key"]
 
 
 def opened(value: Any) -> Any:
@@ -52,10 +53,43 @@ def is_sequence(value: Any) -> bool:
 
 def key_text(key: Any) -> str:
     """A key as the text that JSON has for it: `1` for 1, `true` for True."""
-    if isinstance(key, str) and not isinstance(key, Enum):
-        return key
-    plain = to_jsonable_python(key)
+    if _is_text(key):
+        return str(key)
+    try:
+        plain = to_jsonable_python(key)
+    except (PydanticSerializationError, TypeError, ValueError):
+        return repr(key)
     return plain if isinstance(plain, str) else json.dumps(plain)
+
+
+def by_text(mapping: Mapping[Any, Any]) -> dict[str, Any]:
+    """The keys of `mapping`, in order, by the texts they go by; no two share one.
+
+    Python tells 1 from "1", JSON does not: where both are there, the text keeps its name, and the other says what it
+    is, `1 (int)`.
+    """
+    if all(type(key) is str for key in mapping):
+        return {key: key for key in mapping}
+    texts = [key_text(key) for key in mapping]
+    counts = Counter(texts)
+    taken = {text for key, text in zip(mapping, texts, strict=True) if _is_text(key)}
+    named: dict[str, Any] = {}
+    for key, text in zip(mapping, texts, strict=True):
+        name = text
+        if not _is_text(key):
+            if counts[text] > 1:
+                name = _longer(text, key)
+            while name in taken:
+                name = _longer(name, key)
+            taken.add(name)
+        named[name] = key
+    return named
+
+
+def name_of(mapping: Mapping[Any, Any], key: Any) -> str:
+    """The text that a key of `mapping` goes by."""
+    same = (name for name, each in by_text(mapping).items() if each is key or (type(each) is type(key) and each == key))
+    return next(same, key_text(key))
 
 
 def real_key(mapping: Mapping[Any, Any], step: Any) -> Any:
@@ -66,7 +100,19 @@ def real_key(mapping: Mapping[Any, Any], step: Any) -> Any:
     """
     if step in mapping:
         return step
-    for key in mapping:
-        if not isinstance(key, str) and key_text(key) == step:
-            return key
-    raise KeyError(step)
+    named = by_text(mapping)
+    if step in named:
+        return named[step]
+    # Once an earlier edit has taken "1" away, the key 1 is still called by the longer name it had beside it.
+    longer = [key for key in mapping if not _is_text(key) and _longer(key_text(key), key) == step]
+    if len(longer) != 1:
+        raise KeyError(step)
+    return longer[0]
+
+
+def _is_text(key: Any) -> bool:
+    return isinstance(key, str) and not isinstance(key, Enum)
+
+
+def _longer(text: str, key: Any) -> str:
+    return f"{text} ({'None' if key is None else type(key).__name__})"

@@ -17,7 +17,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from hitl_nb._schema._faults import Fault, invalid
 from hitl_nb._schema._json_schema import JsonSchemaValidator
 from hitl_nb._schema._keywords import schema_for_model
-from hitl_nb._schema._parts import key_text, real_key
+from hitl_nb._schema._parts import key_text, name_of, real_key
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 __all__ = ["JsonSchemaValidator", "PydanticValidator", "Validator", "validator_for"]
@@ -143,7 +143,7 @@ def _path(location: Sequence[int | str], value: Any, *, missing: bool) -> tuple[
             return (*path, step)
         found, inside = _descend(value, step)
         if found:
-            path.append(key_text(step) if isinstance(value, Mapping) else step)
+            path.append(name_of(value, step) if isinstance(value, Mapping) else step)
             value = inside
     return tuple(path)
 
@@ -173,7 +173,8 @@ def _is_data(value: Any) -> bool:
     if isinstance(value, BaseModel) or is_dataclass(value):
         return False
     if isinstance(value, Mapping):
-        return all(_is_data(part) for part in value.values())
+        # JSON has one key for 1 and "1": one of the two would get lost on the way.
+        return len({key_text(key) for key in value}) == len(value) and all(map(_is_data, value.values()))
     if isinstance(value, list | tuple | set | frozenset):
         return all(_is_data(part) for part in value)
     return True

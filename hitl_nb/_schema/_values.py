@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hitl_nb._schema._marks import MARK, from_mark, mark, to_mark
-from hitl_nb._schema._parts import is_sequence, key_text, opened
+from hitl_nb._schema._parts import by_text, is_sequence, opened
 from hitl_nb.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def to_wire(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        return _object([(key_text(key), to_wire(part)) for key, part in value.items()])
+        return _object([(name, to_wire(value[key])) for name, key in by_text(value).items()])
     if is_sequence(value):
         return [to_wire(part) for part in value]
     return _other(value)
@@ -71,14 +71,17 @@ def _read(wire: Any) -> Any:
     if wire[MARK] != "object":
         return from_mark(wire)
     try:
-        return {_read(key): _read(part) for key, part in wire["entries"]}
+        entries = [(_read(key), _read(part)) for key, part in wire["entries"]]
+        value = dict(entries)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue("An object's `entries` are not a list of `[key, value]` pairs.") from error
+    if len(value) < len(entries):
+        raise InvalidValue("An object has the same key twice.")
+    return value
 
 
 def _object(entries: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in entries]
-    if any(map(_is_awkward, names)) or len(set(names)) < len(names):
+    if any(_is_awkward(name) for name, _ in entries):
         return {MARK: "object", "entries": [[to_wire(name), part] for name, part in entries]}
     return dict(entries)
 

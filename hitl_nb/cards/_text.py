@@ -4,10 +4,11 @@ It is never HTML. Characters that change what a reader sees without being seen (
 and control characters) are shown escaped, with a warning: a person must see what they approve.
 """
 
+import json
 import re
 from typing import Any
 
-from pydantic_core import to_json
+from hitl_nb._schema import readable
 
 WARNING = "This text contains invisible or direction-changing characters; they are shown escaped."
 
@@ -58,4 +59,5 @@ def plain(value: Any) -> str:
         return value
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
-    return to_json(value, indent=2, inf_nan_mode="constants", serialize_unknown=True).decode()
+    shown = readable(value)
+    return shown if isinstance(shown, str) else json.dumps(shown, indent=2, ensure_ascii=False)

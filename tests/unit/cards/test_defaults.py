@@ -5,12 +5,13 @@ from ag_ui.core import Interrupt
 from pydantic import BaseModel
 
 from hitl_nb import Call, human_in_the_loop
+from hitl_nb._calls import Handle
 from hitl_nb._schema import validator_for
 from hitl_nb.cards import Approval, Form, Plain
 from hitl_nb.cards._choose import card_of
 from hitl_nb.errors import InvalidValue
 from hitl_nb.session._checkpoints import Checkpoint
-from tests.unit.cards.desk import Desk, ask, record, set_to
+from tests.unit.cards.desk import AtTheDesk, Desk, ask, record, set_to
 
 
 class Row(BaseModel):
@@ -25,7 +26,7 @@ def delete(rows: list[Row], reason: str = ""):
 def an_interrupt(schema, args=None):
     checkpoint = Checkpoint(interrupt=Interrupt(id="i1", reason="check", response_schema=schema, metadata=args or {}))
     call = checkpoint.call()
-    call._open(checkpoint.args)
+    Handle.of(call).open_now(checkpoint.args)
     return call
 
 
@@ -36,7 +37,7 @@ async def test_a_tool_without_render_is_a_form():
 
 async def test_a_call_of_which_nothing_is_known_is_to_read_and_confirm():
     call = Call(id="c", name="approve", kind="feedback")
-    call._open({"plan": "go"})
+    Handle.of(call).open_now({"plan": "go"})
     assert type(card_of(call)) is Plain
     assert Desk(call).send({}) is True
     assert call.answer == {"plan": "go"}
@@ -125,7 +126,7 @@ class Checked:
 
 async def test_an_answer_type_without_a_schema_has_no_form_but_can_be_answered_in_a_cell():
     call = Call(id="c", name="ask", answer_type=Checked())
-    call._open({"question": "?"})
+    Handle.of(call).open_now({"question": "?"})
     desk = Desk(call)
     assert desk.item["card"] == "plain"
     with pytest.raises(InvalidValue, match="Confirm cannot answer"):
@@ -149,13 +150,14 @@ async def test_a_json_schema_tool_with_a_typed_answer_is_reviewed_if_nothing_of_
 async def test_ballots_of_several_approvers_are_forms_too():
     from hitl_nb.people import AllOf
 
-    async def approver(call):
-        assert Desk(call).item["card"] == "form"
-        Desk(call).confirm(set_to("dup", "reason"))
+    class Approver(AtTheDesk):
+        def __init__(self, name):
+            super().__init__(lambda desk: desk.item["card"] == "form" and desk.confirm(set_to("dup", "reason")))
+            self.name = name
 
     call = delete.call("c", "delete")
-    call._open(validator_for(delete.parameters).validate({"rows": [{"name": "a"}]}))
-    await AllOf(approver, approver)(call)
+    Handle.of(call).open_now(validator_for(delete.parameters).validate({"rows": [{"name": "a"}]}))
+    await AllOf(Approver("Ada"), Approver("Bob"))(call)
     assert (call.outcome, call.answer.reason) == ("edited", "dup")
     assert list(call.edits) == [{"path": "reason", "from": "", "to": "dup"}]
 
@@ -166,6 +168,6 @@ async def test_a_long_value_is_one_line_a_part_in_the_record_and_whole():
     assert record(call).splitlines()[:8] == [
         "✓ Confirmed",
         "    • rows: [",
-        *(f'        {{"name": "number {number}"}}{"," if number < 4 else ""}' for number in range(5)),
-        "      ]",
+        *(f'      │   {{"name": "number {number}"}}{"," if number < 4 else ""}' for number in range(5)),
+        "      │ ]",
     ]

@@ -107,7 +107,7 @@ async def test_a_change_that_was_taken_back_is_none():
 
 
 async def test_a_no_reaches_the_model_with_its_reason():
-    call, agent = await ask(pay, lambda desk: desk.call.decline("no budget", by="ada", via="card"), to="ada", amount=5)
+    call, agent = await ask(pay, lambda desk: desk.call.decline("no budget"), to="ada", amount=5)
     assert json.loads(agent.results(1)["call_1"])["status"] == "declined"
     assert record(call).startswith("✗ Declined: no budget\n")
 
@@ -187,7 +187,7 @@ async def test_the_record_shows_what_was_proposed_what_was_approved_and_by_whom(
     call, _ = await ask(pay, lambda desk: desk.confirm(set_to(7, "amount")), to="ada", amount=5)
     lines = record(call).splitlines()
     assert lines[:-1] == [
-        "✓ Approved with 1 change",
+        "✎ Approved with 1 change",
         "    • to: ada",
         "    • amount: 7",
         "    • note: –",

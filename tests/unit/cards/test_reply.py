@@ -16,7 +16,7 @@ async def answered(sent, **options):
 
     async def person(call):
         calls.append(call)
-        card_of(call).decide(sent, by="Ada")
+        card_of(call).decide(sent)
 
     render = partial(Reply, choices={"Accept": True, "Reject": "no"}, **options)
     answer = await interrupt("Good?", {"result": "A draft."}, render=render, people=person)

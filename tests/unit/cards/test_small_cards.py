@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from hitl_nb import human_in_the_loop
+from hitl_nb._calls import Handle
 from hitl_nb.cards import Approval, Choice, Text, TimePicker
 from hitl_nb.cards._choose import card_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
@@ -401,5 +402,5 @@ async def test_no_card_and_no_record_has_markup_or_hidden_characters_from_a_mode
 async def test_every_card_draws_while_the_model_writes(render):
     call = a_tool(render).call("call_1", "tool")
     assert card_of(call).shown()
-    call._preview({"table": "half a na"})
+    Handle.of(call).preview({"table": "half a na"})
     assert card_of(call).props()["rows"] == [{"label": "table", "text": "half a na", "long": False}]
