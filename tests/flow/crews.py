@@ -42,6 +42,31 @@ def scripted(*turns: Any) -> ScriptedLLM:
     return ScriptedLLM(model="scripted", turns=list(turns))
 
 
+class TextLLM(ScriptedLLM):
+    """A model without tool calling: it writes in words which tool it wants, and CrewAI reads them."""
+
+    def supports_function_calling(self) -> bool:
+        return False
+
+    def told(self) -> list[str]:
+        """What the last request says that came of the tools."""
+        said = [message["content"] for message in self.requests[-1] if message["role"] == "assistant"]
+        return [text.partition("Observation:")[2].strip() for text in said if "Observation:" in text]
+
+
+def in_words(*turns: Any) -> TextLLM:
+    """Play the same script without tool calling."""
+
+    def text(turn: Any) -> str:
+        if isinstance(turn, str):
+            return f"Thought: I now know the final answer\nFinal Answer: {turn}"
+        (call,) = turn
+        function = call["function"]
+        return f"Thought: I need a tool\nAction: {function['name']}\nAction Input: {function['arguments']}"
+
+    return TextLLM(model="scripted", turns=[text(turn) for turn in turns])
+
+
 class Mailer:
     """A tool with a side effect that can be counted, and the thread that it ran in."""
 

@@ -13,8 +13,17 @@ from hitl_nb import Session, pending
 from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.crewai import install
-from hitl_nb.errors import Cancelled, Declined, Expired, InvalidValue, NoHumanError, NotApproved, UsageError
-from hitl_nb.testing import ScriptedPerson
+from hitl_nb.errors import (
+    Cancelled,
+    Declined,
+    Expired,
+    InvalidValue,
+    NoHumanError,
+    NotApproved,
+    ScriptError,
+    UsageError,
+)
+from hitl_nb.testing import ScriptedModel, ScriptedPerson
 from tests.flow.crews import scripted
 
 pytestmark = [
@@ -67,13 +76,90 @@ async def test_an_outcome_needs_neither_a_model_nor_a_key():
         assert (flow.published, flow.dropped) == ([], ["rejected"])
 
 
-async def test_words_are_mapped_by_the_flows_own_model():
+async def test_words_are_read_by_the_flows_own_model_and_the_person_says_whether_that_is_right():
     llm = scripted('{"outcome": "rejected"}')
     flow = review_flow(llm)
-    with install(people=ScriptedPerson(["I would rather not"])):
+    with ScriptedPerson({"draft": ["I would rather not", True]}) as person, install(people=person):
         await flow().kickoff_async()
     assert len(llm.requests) == 1
     assert (flow.published, flow.dropped) == ([], ["I would rather not"])
+    reading = person.asked[1]
+    assert reading.message == ("You wrote 'I would rather not'; the model reads it as `rejected`. Is that right?")
+    assert reading.args == {"feedback": "I would rather not", "outcome": "rejected"}
+
+
+def declined(call):
+    call.decline("that is not what I wrote")
+
+
+@pytest.mark.parametrize("no", [False, declined])
+async def test_a_no_that_a_model_reads_as_approved_is_not_approved_and_asks_again(no):
+    llm = scripted('{"outcome": "approved"}')
+    flow = review_flow(llm)
+    with ScriptedPerson(["no!", no, "no, really", no, "rejected"]) as person, install(people=person):
+        await flow().kickoff_async()
+    assert len(llm.requests) == 2
+    assert (flow.published, flow.dropped) == ([], ["rejected"])
+    assert [call.message for call in person.asked][::2] == ["Publish this?"] * 3
+
+
+async def passes_on_the_reading(call):
+    if "Is that right?" not in call.message:
+        call.respond("no!")
+
+
+async def answers_the_reading_with_one(call):
+    call.respond(1 if "Is that right?" in call.message else "no!")
+
+
+async def cancels_the_reading(call):
+    call.cancel("moot") if "Is that right?" in call.message else call.respond("no!")
+
+
+@pytest.mark.parametrize(
+    ("person", "error"),
+    [
+        (passes_on_the_reading, NoHumanError),
+        (answers_the_reading_with_one, InvalidValue),
+        (cancels_the_reading, Cancelled),
+        (["no!"], ScriptError),
+        (["no!", "yes"], InvalidValue),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"default_outcome": "approved"}], ids=["", "with a default"])
+async def test_a_reading_that_nobody_confirms_approves_nothing(person, error, options):
+    flow = review_flow(scripted('{"outcome": "approved"}'), **options)
+    people = ScriptedPerson(person) if isinstance(person, list) else person
+    with install(people=people), pytest.raises(error):
+        await flow().kickoff_async()
+    assert (flow.published, flow.dropped) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "words", ["Approved!", "approved.", "APPROVED", " approved ", '"approved"', "`Approved`", "**approved**!"]
+)
+async def test_an_outcome_is_the_same_without_case_and_punctuation(words):
+    llm = scripted("rejected")
+    flow = review_flow(llm)
+    with ScriptedPerson([words]) as person, install(people=person):
+        await flow().kickoff_async()
+    assert llm.requests == []
+    assert [words.strip()] == flow.published
+    assert len(person.asked) == 1
+
+
+async def test_what_a_provider_of_the_flows_own_was_told_is_read_no_more_freely():
+    class Mine:
+        def request_feedback(self, context, flow):
+            return "no!"
+
+    flow = review_flow(scripted('{"outcome": "approved"}'), provider=Mine())
+    with ScriptedPerson([False]) as person, install(people=person), pytest.raises(NotApproved, match="does not mean"):
+        await flow().kickoff_async()
+    assert "The feedback is 'no!'" in person.asked[0].message
+    with ScriptedPerson([True]) as person, install(people=person):
+        await flow().kickoff_async()
+    assert flow.published == ["no!"]
 
 
 async def test_words_without_a_model_say_what_to_write():
@@ -184,9 +270,9 @@ class Pause:
 
 @pytest.fixture
 def paused(tmp_path):
-    async def paused(**options):
+    async def paused(llm=None, **options):
         store = SQLiteFlowPersistence(str(tmp_path / "flows.db"))
-        flow = review_flow(scripted("approved"), provider=Pause(), **options)
+        flow = review_flow(llm or scripted("approved"), provider=Pause(), **options)
         result = await flow(persistence=store).kickoff_async()
         assert isinstance(result, HumanFeedbackPending)
         return flow, lambda: flow.from_pending(result.context.flow_id, store)
@@ -209,6 +295,21 @@ async def test_a_durable_pause_resumed_without_words_approves_nothing_and_stays_
         assert (flow.published, flow.dropped) == ([], [])
         await again().resume_async("approved")
     assert flow.published == ["approved"]
+
+
+async def test_a_durable_pause_that_is_resumed_in_words_needs_a_person_to_confirm_how_they_are_read(paused):
+    # A model of an object's own would not outlive the pause.
+    with ScriptedModel([lambda request: '{"outcome": "approved"}'] * 9) as model:
+        with install():
+            flow, again = await paused(model.name)
+            with pytest.raises(NoHumanError):
+                await again().resume_async("no!")
+        with install(people=ScriptedPerson([False])), pytest.raises(NotApproved, match="does not mean `approved`"):
+            await again().resume_async("no!")
+        assert (flow.published, flow.dropped) == ([], [])
+        with install(people=ScriptedPerson([True])):
+            await again().resume_async("yes, publish it")
+    assert flow.published == ["yes, publish it"]
 
 
 async def test_the_default_outcome_of_a_resumed_pause_is_the_authors_own_word(paused):

@@ -59,14 +59,18 @@ def test_it_changes_only_what_it_says():
         "_finalize_human_feedback",
         "_hitl_provider",
         "_input_provider",
+        "ainvoke",
         "akickoff",
+        "arun",
         "ask",
         "handle_feedback",
         "handle_feedback_async",
+        "invoke",
         "kickoff",
         "kickoff_async",
         "request_human_input",
         "resume_async",
+        "run",
         "run_hooks",
     }
 

@@ -167,10 +167,12 @@ async def test_an_agent_on_its_own_is_held_as_well():
 
 
 async def test_only_the_named_tools_are_asked_about():
-    mailer, _, crew = mailing()
+    mailer, trash = Mailer(), Mailer()
+    trash.tool.name = "delete_mail"
+    crew = crew_of(scripted([wants("send_mail", **MAIL)], "Done."), mailer.tool, trash.tool)
     with ScriptedPerson([]) as person, approve_tools(["delete_mail"], people=person):
         await crew.akickoff()
-    assert len(mailer.sent) == 1
+    assert (len(mailer.sent), len(trash.sent)) == (1, 0)
 
 
 async def test_a_tool_can_be_named_by_itself():
