@@ -18,7 +18,7 @@ from hitl_nb._calls._decision import APPROVALS, Decision, Outcome, Recorder, Tur
 from hitl_nb._calls._fingerprint import Print, frozen, print_of
 from hitl_nb._calls._registry import log, note_opened, tell_watchers
 from hitl_nb._encoding import ABORTED, encode_error, encode_refusal
-from hitl_nb.errors import CallNotOpenError, InvalidValue, JournalError, NotYourTurn, UsageError
+from hitl_nb.errors import CallNotOpenError, InvalidValue, NotYourTurn, UsageError
 
 if TYPE_CHECKING:
     from hitl_nb._calls._call import Call
@@ -51,6 +51,7 @@ class Handle:
         self._decision: Decision | None = None
         self._taking: Decision | None = None
         self._writing: Future[bool] | None = None
+        self._failure: Exception | None = None
         self._home: asyncio.AbstractEventLoop | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._turns = 0
@@ -89,23 +90,24 @@ class Handle:
                 return
         callback()
 
+    async def settled(self) -> None:
+        """Wait until an answer that was just given counts, or does not."""
+        while self._taking is not None:
+            writing = self._writing
+            if writing is None or writing.done():
+                await asyncio.sleep(0)  # what makes it count is scheduled in the home loop
+            else:
+                await asyncio.wait([asyncio.wrap_future(writing)])
+
     async def written(self) -> None:
         """Wait until an answer that was just given is on disk.
 
         Raises:
             JournalError: It could not be written; the call is open again.
         """
-        writing = self._writing
-        if writing is None:
-            return
-        try:
-            await asyncio.wrap_future(writing)
-        except JournalError:
-            if self.decision is None:
-                raise
-        # What makes it count was scheduled in the home loop before this.
-        while self._taking is not None and self._writing is writing:  # noqa: ASYNC110 - a turn or two of the loop
-            await asyncio.sleep(0)
+        await self.settled()
+        if self._decision is None and self._failure is not None:
+            raise self._failure
 
     # -- its life -----------------------------------------------------------------------------------------
 
@@ -189,8 +191,9 @@ class Handle:
         name = getattr(person, "name", None)
         via: Via = getattr(person, "via", "callback")
         by = name if isinstance(name, str) else None
+        within_another = self.call.turn is not None
         with self._turn(words=by or _WORDS.get(via, "somebody else"), via=via, by=by) as turn:
-            yield self.call.face(turn) if apart else self.call
+            yield self.call.face(turn) if apart or within_another else self.call
 
     @contextmanager
     def put_to_several(self, words: str) -> Iterator[Turn]:
@@ -364,6 +367,7 @@ class Handle:
         return self._write(recorder, decision)
 
     def _write(self, recorder: Recorder, decision: Decision) -> bool:
+        self._failure = None
         try:
             writing = recorder.begin_answered(self.call, decision)
         except BaseException:
@@ -397,6 +401,7 @@ class Handle:
                 return
             # A yes that could not be recorded did not happen: the call is open again, and whoever answered is told.
             with self._lock:
+                self._failure = error
                 self._taking = self._writing = None
             self.problem(f"Your answer could not be written down and does not count: {error}")
 

@@ -191,7 +191,7 @@ async def decided(
     """
     current = current_asking()
     journal = current.journal if current is not None else open_journal()
-    with nullcontext(current) if current is not None and people is None else _alone(people, journal) as here:
+    with _part_of(current) if current is not None and people is None else _alone(people, journal) as here:
         sticky = Sticky(journal, key, call, payload, here.people)
         shown = _shown(payload)
         if not again and sticky.has_key:
@@ -204,6 +204,15 @@ async def decided(
             return await _ask(here, call, timeout, on_timeout)
         finally:
             sticky.keep()
+
+
+@contextmanager
+def _part_of(run: Asking) -> Iterator[Asking]:
+    """Ask on the screen of the run that this code is part of."""
+    started = current_question()
+    if started is not None:
+        started.opened(run.transcript)
+    yield run
 
 
 @contextmanager
@@ -257,7 +266,7 @@ async def _ask(asking: Asking, call: Call, timeout: float | None, on_timeout: An
         if on_timeout is not RAISE and callable(on_timeout) and timeout is not None:
             await ask_in_turn(call, [Escalate(_InTurn(asking.people), after=timeout, to=on_timeout)])
         elif not await in_time(ask_in_turn(call, asking.people), timeout):
-            await handle.written()
+            await handle.settled()
             if not handle.taken:
                 handle.expire("nobody answered in time")
         return _result(call, on_timeout)

@@ -61,14 +61,15 @@ async def ask_in_turn(call: Call, people: Sequence[Person]) -> None:
         Exception: Whatever a person raised; the call is then still open.
     """
     handle = Handle.of(call)
+    await handle.settled()  # an answer that code has just given: if it cannot be kept, somebody is asked
     consult(call, people)
     for person in people:
-        if handle.taken:  # by code, a moment ago: nobody is to be asked for nothing
+        if handle.taken:  # nobody is to be asked for nothing
             break
         with handle.put_to(person, apart=len(people) > 1) as theirs:
             await person(theirs)
             await handle.written()
-    await handle.written()
+    await handle.settled()
     if not handle.taken:
         raise NoHumanError(nobody_answered(call, "every one of `people` passed"))
 

@@ -208,7 +208,7 @@ class Escalate:
         handle = Handle.of(call)
         with handle.put_to(self._first, apart=True) as theirs:
             answered = await in_time(self._first(theirs), self._after)
-        await handle.written()
+        await handle.settled()
         if answered or handle.taken:
             return
         if self._to is None:

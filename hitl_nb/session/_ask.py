@@ -171,7 +171,7 @@ class Asker:
         if left > 0:  # nobody is asked what cannot be answered any more
             await in_time(ask_in_turn(call, people), left)
         handle = Handle.of(call)
-        await handle.written()
+        await handle.settled()
         if not handle.taken:
             handle.expire(f"not answered before {expires_at.isoformat()}")
 
@@ -192,6 +192,7 @@ class Asker:
 
     async def _pass_gate(self, tool: GateTool, call: Call, before: Sequence[Awaitable[None]]) -> None:
         handle = Handle.of(call)
+        await handle.settled()  # an answer that code has just given: if it cannot be kept, somebody is asked
         if not handle.taken:
             if tool.needs_person(frozen(handle.frozen)):
                 await self._ask(call, None)

@@ -6,7 +6,6 @@ each agent run the history is proven to hold exactly one adjacent result a tool 
 
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ag_ui.core import Event, RunAgentInput
@@ -15,7 +14,6 @@ from hitl_nb import _history
 from hitl_nb._calls import Call, Handle, Outcome
 from hitl_nb._tools import HumanTool
 from hitl_nb._transcript import CallEntry, Transcript
-from hitl_nb.errors import JournalError
 from hitl_nb.session._ask import Asker, Question, Replayed
 from hitl_nb.session._checkpoints import Checkpoint
 from hitl_nb.session._limits import Limits
@@ -150,8 +148,7 @@ class Loop:
             handle = Handle.of(question.call)
             if not handle.taken:
                 handle.close(self.ending)
-            with suppress(JournalError):
-                await handle.written()
+            await handle.settled()
             if not handle.taken:  # an answer that could not be written down did not happen
                 handle.close(self.ending)
             handle.waive()

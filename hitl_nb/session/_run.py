@@ -12,7 +12,7 @@ from hitl_nb._calls import Call, can_be_answered
 from hitl_nb._transcript import MessageEntry, Transcript
 from hitl_nb._waiting import heartbeat
 from hitl_nb.errors import RunStopped
-from hitl_nb.people import asking, delivering, showing
+from hitl_nb.people import asking, delivering, showing, take_stand_in_note
 from hitl_nb.session._loop import Loop
 from hitl_nb.session._reply import Reply
 
@@ -44,6 +44,9 @@ class Run:
         self.id = str(uuid.uuid4())
         self.transcript = Transcript()
         self.transcript.foreground = foreground
+        self.transcript.journal = session.journal
+        if (stands_in := take_stand_in_note()) is not None:
+            self.transcript.note("info", stands_in)
         self._session = session
         self._stopped = False
         self._loop = Loop(session, self.transcript)

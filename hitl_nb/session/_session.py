@@ -15,7 +15,7 @@ from hitl_nb._tools import InterruptHandler, SessionTool, ToolBox
 from hitl_nb._waiting import until_decided
 from hitl_nb.agents import agent_of
 from hitl_nb.errors import SessionBusyError, UsageError
-from hitl_nb.journal import DEFAULT, open_journal
+from hitl_nb.journal import DEFAULT, Journal, open_journal
 from hitl_nb.people import Person, people_of
 from hitl_nb.session._ask import result_of
 from hitl_nb.session._memory import Memory
@@ -84,6 +84,11 @@ class Session:
         self._restored = self._memory.restore(self._thread) if thread_id else False
         self._subscribers: list[Callable[[Event], object]] = []
         self._run: Run | None = None
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where questions and answers are recorded, or None."""
+        return self._memory.journal
 
     @property
     def messages(self) -> list[Message]:

@@ -5,7 +5,9 @@ import json
 import os
 import random
 import signal
+import threading
 import time
+from concurrent.futures import Future
 from contextlib import suppress
 
 import pytest
@@ -14,7 +16,7 @@ from pydantic import BaseModel, SecretStr
 from hitl_nb import Journal, Session, gate, human_in_the_loop
 from hitl_nb._history import check
 from hitl_nb._waiting import until_decided
-from hitl_nb.errors import RunStopped, SessionBusyError
+from hitl_nb.errors import JournalError, RunStopped, SessionBusyError
 from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
@@ -29,20 +31,25 @@ async def waits(call):
     await until_decided(call)
 
 
+def agent_calls(turns):
+    first = turns[0]
+    return first if isinstance(first, list) else [first]
+
+
 async def leave_open(path, *turns, tools=(ask,), answer=()):
     """A kernel that ends while its questions are open: the task is dropped, nothing is closed."""
     agent = ScriptedAgent([*turns, says("never said")])
     session = Session(agent, tools=tools, people=[waits], thread_id="t", journal=Journal(path))
     run = session.start("go")
-    while not session.pending:
+    while len(session.pending) < len(agent_calls(turns)):
         await asyncio.sleep(0)
     waiting = session.pending
     for call, value in zip(waiting, answer, strict=False):
         call.respond(value, by="ada")
-    for _ in range(20):
-        await asyncio.sleep(0)
+        while call.status != "complete":
+            await asyncio.sleep(0)
     # The end of a process: nothing of the session gets another word in, least of all its journal.
-    session._memory.journal.close()
+    session.journal.close()
     with suppress(Exception):
         run.stop()
         await run.settled()
@@ -134,7 +141,7 @@ async def test_an_approved_gate_whose_end_is_unknown_is_told_so_and_not_run(path
     run = session.start("go")
     while not effects:
         await asyncio.sleep(0)
-    session._memory.journal.close()
+    session.journal.close()
     run.stop()
     await run.settled()
     agent, session = restarted(path, says("ok"), tools=[delete], people=[ScriptedPerson([])])
@@ -148,35 +155,42 @@ async def test_two_kernels_on_one_journal_one_answer_wins_and_the_other_is_told(
     del first
     agent_1, session_1 = restarted(path, says("ok"), people=[waits])
     agent_2, session_2 = restarted(path, says("ok"), people=[waits])
-    runs = [session._launch(None, foreground=False, replay=[]) for session in (session_1, session_2)]
+    runs = [session.resume().start() for session in (session_1, session_2)]
     while not (session_1.pending and session_2.pending):
         await asyncio.sleep(0)
     (one,), (two,) = session_1.pending, session_2.pending
     assert one.respond("first", by="ada") is True
-    assert two.respond("second", by="bob") is False
+    while one.status != "complete":
+        await asyncio.sleep(0)
+    # In the kernel's loop True is "taken": that another kernel was first is known once the file says so.
+    assert await asyncio.to_thread(two.respond, "second", by="bob") is False
     for run in runs:
         await run
     assert agent_1.results(0) == agent_2.results(0) == {"call_1": "first"}
     assert (two.answer, two.answered_by, two.late) == ("first", "ada", ["second"])
 
 
-async def test_an_answer_that_cannot_be_written_down_did_not_happen(path):
+def disk_full(*_):
+    failed = Future()
+    threading.Timer(0.01, failed.set_exception, [JournalError("disk full")]).start()
+    return failed
+
+
+async def test_an_answer_that_cannot_be_written_down_did_not_happen(path, monkeypatch):
     agent, session = restarted(path, calls("ask", question="a?"), says("ok"), people=[waits])
     run = session.start("go")
     while not session.pending:
         await asyncio.sleep(0)
     (call,) = session.pending
-    recorder = call._recorder
-
-    class Broken:
-        def __getattr__(self, name):
-            raise OSError("disk full")
-
-    call._recorder = Broken()
-    with pytest.raises(OSError, match="disk full"):
-        call.respond("A")
-    assert call.status == "executing"
-    call._recorder = recorder
+    with monkeypatch.context() as broken:
+        broken.setattr(session.journal, "begin_answered", disk_full)
+        assert call.respond("A") is True
+        while call.error is None:
+            await asyncio.sleep(0)
+        assert (call.status, call.decided) == ("executing", False)
+        assert "disk full" in call.error
+        with pytest.raises(JournalError, match="disk full"):
+            await asyncio.to_thread(call.respond, "A")
     assert call.respond("A") is True
     await run
     assert agent.results(1) == {"call_1": "A"}
@@ -217,6 +231,7 @@ async def test_a_secret_argument_is_never_on_disk_and_its_question_is_not_asked_
 
 
 KILLS = 200
+TOLD = 20
 
 
 @pytest.mark.timeout(300)
@@ -225,8 +240,9 @@ def test_two_hundred_kernels_killed_at_any_moment_lose_and_double_nothing(path):
     rng = random.Random(1)
     log = path.with_name("told.jsonl")
     log.touch()
-    killed = 0
-    while killed < KILLS:
+    killed, told = 0, []
+    # As many kills as it takes on this machine to have told something: no assertion depends on its speed.
+    while killed < KILLS or len({call for given in told for call in given}) < TOLD:
         child = os.fork()
         if child == 0:
             with suppress(BaseException):
@@ -236,8 +252,7 @@ def test_two_hundred_kernels_killed_at_any_moment_lose_and_double_nothing(path):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         killed += 1
-    told = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
-    assert len({call for given in told for call in given}) > 20
+        told = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
     first: dict[str, str] = {}
     for given in told:
         for call, content in given.items():
