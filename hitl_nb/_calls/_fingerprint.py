@@ -42,6 +42,8 @@ class Print:
 
 def print_of(value: Any) -> Print:
     """Give what `value` is compared by in this process. Secrets count, and what has no content is itself."""
+    if type(value) is dict and not value:
+        return _NOTHING  # most questions are about nothing else
     reader = _Reader(durable=False)
     digest = reader.digest(value).hex()
     return Print(digest=digest, live=tuple(dict.fromkeys(reader.live)), durable=not (reader.live or reader.secret))
@@ -246,6 +248,8 @@ def _text(value: Any) -> bytes:
     # Hashed, so that no text can look like the end of one part and the begin of the next.
     return sha256(str(value).encode("utf-8", "surrogatepass")).digest()
 
+
+_NOTHING: Final = Print(digest=fingerprint({}))
 
 # -- a copy that nobody else holds --------------------------------------------------------------------------------
 

@@ -574,8 +574,11 @@ class Handle:
 
     def set(self, **traits: Any) -> None:
         """Set traits; an observer of the user's that raises must neither hide the other changes nor stop the run."""
-        for key, value in traits.items():
-            for face in (self.call, *self.faces):
+        for face in (self.call, *self.faces):
+            if not face.is_observed:
+                face.take(traits)
+                continue
+            for key, value in traits.items():
                 try:
                     face.set_trait(key, value)
                 except Exception:

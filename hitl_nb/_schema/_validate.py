@@ -6,7 +6,7 @@ a path for each fault. Nothing is approved that did not pass here, so whatever c
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -120,7 +120,14 @@ def validator_for(spec: Any) -> Validator:
     """
     if isinstance(spec, PydanticValidator | JsonSchemaValidator):
         return spec
-    return JsonSchemaValidator(spec) if isinstance(spec, dict | bool) else PydanticValidator(spec)
+    if isinstance(spec, dict | bool):
+        return JsonSchemaValidator(spec)
+    return _of_class(spec) if isinstance(spec, type) else PydanticValidator(spec)
+
+
+@lru_cache(maxsize=256)
+def _of_class(spec: type) -> PydanticValidator:
+    return PydanticValidator(spec)
 
 
 class _QuietSchema(GenerateJsonSchema):

@@ -67,7 +67,7 @@ class StreamedMessage:
 
     def call(self, provider_id: str) -> StreamedCall | None:
         """Find a tool call."""
-        return next((call for call in self.calls if call.provider_id == provider_id), None)
+        return next((call for call in reversed(self.calls) if call.provider_id == provider_id), None)
 
 
 class Translator:

@@ -52,7 +52,8 @@ class Messages:
         if caller is None:
             return None
         calls = cast("AssistantMessage", self._own(caller)).tool_calls or ()
-        return next(call for call in calls if call.id == tool_call_id)
+        # From the end: what streams is the newest, as a rule.
+        return next(call for call in reversed(calls) if call.id == tool_call_id)
 
     def append(self, message: Message) -> None:
         """Add a message that this run makes."""

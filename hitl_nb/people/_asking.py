@@ -80,6 +80,9 @@ async def in_time(work: Awaitable[object], seconds: float | None) -> bool:
     Raises:
         TimeoutError: One that `work` itself has raised: a fault, and nothing that expired.
     """
+    if seconds is None:
+        await work
+        return True
     try:
         async with asyncio.timeout(seconds) as limit:
             await work
