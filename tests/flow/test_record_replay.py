@@ -44,9 +44,11 @@ async def test_a_replay_calls_no_model_asks_nobody_and_ends_in_the_same_messages
         reply = await session.run("Plan a trip")
     assert model.requests == []
     assert told(session) == recorded
-    assert recorded[-1]["content"] == 'Then: [{"description":"pack","on":true}]'
+    edited = json.loads(recorded[-1]["content"].removeprefix("Then: "))
+    assert (edited["status"], edited["value"]) == ("edited", [{"description": "pack", "on": True}])
     decision = reply.decisions[0]
     assert (decision.answer, decision.answered_by, decision.via) == ([Step(description="pack")], "ada", "replay")
+    assert (decision.outcome, [edit["path"] for edit in decision.edits]) == ("edited", ["steps[1]"])
 
 
 async def test_the_same_dialogue_gives_the_same_bytes_whatever_ids_and_pieces_the_provider_sends(recorded, path):
@@ -114,7 +116,8 @@ async def test_parallel_calls_keep_their_own_answers_and_the_order_in_which_they
     with replay(path):
         assert await noted(plan()) == answers
     assert order == [["call_2", "call_1"]] * 2
-    assert answers[0] == "[]"
+    assert [json.loads(answer).get("value") for answer in answers[:1]] == [[]]
+    assert json.loads(answers[1]) == [Step.model_validate(step).model_dump() for step in STEPS]
 
 
 async def test_what_code_decides_by_itself_is_not_recorded_and_decided_again(path):

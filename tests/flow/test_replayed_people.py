@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, SecretStr
 from hitl_nb import Journal, Session, approve, ask, choose, human_in_the_loop, interrupt, on_interrupt, review, use
 from hitl_nb.errors import Declined, Expired, ReplayMismatch, ScriptError
 from hitl_nb.journal import open_journal
-from hitl_nb.people import AllOf, Escalate, Policy, ScriptedPerson, allow
+from hitl_nb.people import AllOf, Escalate, Policy, Remember, ScriptedPerson, allow, deny
 from hitl_nb.testing import ScriptedModel, calls, record, replay
 from tests.flow.dialogue import STEPS, keep_first, plan, the_model, told
 from tests.unit.test_agent_checkpoints import Interrupting, resumed, stop
@@ -64,7 +64,7 @@ async def test_checkpoints_outside_of_sessions_are_replayed_with_typed_answers(p
     [
         lambda call: call.decline("no money"),
         lambda call: call.answer_instead("use the other table"),
-        lambda call: call.respond({"euros": 2}, edits=[{"path": "euros", "from": 3, "to": 2}], reason="cheaper"),
+        lambda call: call.respond({"euros": 2}, reason="cheaper"),
         lambda call: call.cancel("moot"),
     ],
     ids=["declined", "answered instead", "edited", "cancelled"],
@@ -170,7 +170,7 @@ async def test_several_people_a_rule_and_an_escalation_are_one_recorded_answer_e
     async def dialogue(people):
         four_eyes = people and AllOf(ada, bob)
         late = people and Escalate(asleep, after=0.01, to=bob)
-        rule = people and [Policy(allow("small")), ada]
+        rule = people and [Policy(allow("small", kind="interrupt")), ada]
         return [
             await interrupt("Both?", {"a": 1}, people=four_eyes),
             await interrupt("Late?", {"b": 1}, people=late),
@@ -203,6 +203,80 @@ async def test_a_checkpoint_of_the_agent_is_replayed_and_its_handler_is_code_tha
     assert [entry[0] for entry in before] == ["mine", "theirs"]
     assert handled == ["mine", "mine"]
     assert [answer["question"] for answer in json.loads(path.read_text())["answers"]] == ["theirs?"]
+
+
+@human_in_the_loop
+def spend(euros: int) -> Budget:
+    """Spend."""
+
+
+async def approves(call):
+    call.respond({"euros": call.args.euros}, by="ada")
+
+
+@pytest.mark.parametrize(
+    "people",
+    [
+        lambda: [Policy(deny("spend")), approves],
+        lambda: [approves, Policy(deny("spend"))],
+        lambda: AllOf(approves, Policy(deny("spend"))),
+        lambda: Escalate(Policy(deny("spend")), after=60, to=approves),
+        lambda: [passes, Remember(Policy(deny("spend"))), approves],
+    ],
+    ids=["first", "last", "among all", "escalating", "remembering"],
+)
+async def test_what_a_rule_forbids_before_anybody_is_asked_is_recorded_and_forbidden_again(path, people):
+    async def dialogue(people):
+        session = plan(people, tools=[spend])
+        reply = await session.run("Go")
+        return told(session), [(call.outcome, call.reason, call.answered_by) for call in reply.decisions[-1:]]
+
+    with ScriptedModel([calls("spend", euros=3), lambda request: request.messages[-1]["content"]]), record(path):
+        before = await dialogue(people())
+    assert before[1][0][0] == "declined"
+    assert [answer["outcome"] for answer in json.loads(path.read_text())["answers"]] == ["declined"]
+    assert await replayed(path, dialogue) == before
+
+
+async def passes(call):
+    pass
+
+
+async def test_who_answers_one_of_several_in_turn_is_recorded_once_with_what_they_changed(path):
+    async def cuts(call):
+        call.respond(call.args.steps[:1], reason="cheaper", by="bob")
+
+    async def dialogue(people):
+        session = plan(people)
+        (call,) = (await session.run("Go")).decisions
+        return told(session), (call.outcome, call.answer, call.edits, call.reason, call.answered_by)
+
+    with the_model(), record(path):
+        before = await dialogue([passes, cuts])
+    outcome, _, edits, *_ = before[1]
+    assert (outcome, [edit["path"] for edit in edits]) == ("edited", ["steps[1]"])
+    assert len(json.loads(path.read_text())["answers"]) == 1
+    assert await replayed(path, dialogue) == before
+
+
+async def test_an_agents_question_that_comes_again_under_the_same_id_keeps_an_answer_of_its_own(path):
+    async def dialogue(people):
+        agent = Interrupting(stop("same"), stop("same"), then=["Done."])
+        await Session(agent, people=people).run("Go")
+        return resumed(agent, 1), resumed(agent, 2)
+
+    before = await recorded(path, dialogue, "first", "second")
+    assert [entry[2] for (entry,) in before] == ["first", "second"]
+    assert [answer["call"] for answer in json.loads(path.read_text())["answers"]] == ["question_1", "question_2"]
+    assert await replayed(path, dialogue) == before
+
+
+async def test_one_is_not_true_in_a_replay(path):
+    async def dialogue(people):
+        return await interrupt("How many?", answer=int | bool, people=people)
+
+    for answer in (1, True, 0, False):
+        assert type(await recorded(path, dialogue, answer)) is type(await replayed(path, dialogue)) is type(answer)
 
 
 # -- anything else is an error --------------------------------------------------------------------------------
@@ -274,8 +348,11 @@ async def test_a_decision_that_the_journal_remembered_while_recording_is_in_the_
         return await approve("Delete?", {"rows": 3}, key="delete", people=people)
 
     with use(journal=tmp_path / "journal.sqlite"):
-        await dialogue(ScriptedPerson([True]))
-        assert await recorded(path, dialogue) is True
+        await dialogue(ScriptedPerson([True], name="ada"))
+        with record(path):
+            same_script = ScriptedPerson([True], name="ada")
+            assert await dialogue(same_script) is True
+    assert same_script.asked == []
     with use(journal="off"):
         assert await replayed(path, dialogue) is True
 
