@@ -16,7 +16,7 @@ def all_but_the_anthem(call):
 
 def a_shorter_stay(call):
     shorter = call.args.model_copy(update={"nights": 4})
-    call.respond(shorter, edits=[{"path": "nights", "from": call.args.nights, "to": 4}])
+    call.respond(shorter)
 
 
 def without_worry(call):
@@ -28,12 +28,12 @@ def without_worry(call):
 
 def income_by_median(call):
     rows = [{**row, "fill": "median"} if row["column"] == "income" else row for row in call.proposal]
-    call.respond(rows, edits=[{"path": "[2].fill", "from": "0", "to": "median"}])
+    call.respond(rows)
 
 
 def only_500(call):
     less = call.args.model_copy(update={"euros": 500})
-    call.respond(less, edits=[{"path": "euros", "from": call.args.euros, "to": 500}])
+    call.respond(less)
 
 
 def all_but_the_customers(call):
