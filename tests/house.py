@@ -388,7 +388,7 @@ def table(figures: dict[str, float]) -> str:
     """Figures beside their limits; an arrow where one is exceeded."""
     over = exceeded(figures)
     limits = {name: f"≤ {LIMITS[name]}{' ←' * (name in over)}" for name in figures if name in LIMITS}
-    return "\n".join(f"{name:<34}{value:>6g}  {limits.get(name, '')}".rstrip() for name, value in figures.items())
+    return "\n".join(f"{name:<44}{value:>6g}  {limits.get(name, '')}".rstrip() for name, value in figures.items())
 
 
 def main() -> None:
