@@ -82,9 +82,10 @@ class Card:
         self.widget = widget
 
     def item(self, status: str) -> dict[str, Any] | None:
-        """The newest item of the card with this status."""
+        """The newest item of the card with this status; one that is asked once somebody here can answer."""
         items = [item for message in self.widget.received for item in message.get("items", [])]
         calls = [item for item in items if item["type"] == "call" and item["status"] == status]
+        calls = [item for item in calls if status != "executing" or item["turn"]["open"]]
         return calls[-1] if calls else None
 
     @property
@@ -95,8 +96,13 @@ class Card:
 
     def click(self, value: Any = None) -> None:
         """Press the button that answers."""
-        self.widget.send({"op": "respond", "call_id": self.question["id"], "value": value or {}})
+        self._send(op="respond", value=value or {})
 
     def decline(self, reason: str = "") -> None:
         """Press Decline."""
-        self.widget.send({"op": "decline", "call_id": self.question["id"], "reason": reason})
+        self._send(op="decline", reason=reason)
+
+    def _send(self, **message: Any) -> None:
+        # As the browser does: a click carries the turn that its card was drawn for.
+        question = self.question
+        self.widget.send({**message, "call_id": question["id"], "turn": question["turn"]["token"]})

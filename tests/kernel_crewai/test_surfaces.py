@@ -54,10 +54,23 @@ def test_a_pressed_outcome_is_the_outcome_and_no_model_is_asked(ready):
     assert ready.output(cell) == "dropped: rejected\n0"
 
 
-def test_words_go_to_the_flows_own_model(ready):
+def test_words_go_to_the_flows_own_model_and_a_second_card_asks_whether_it_read_them_right(ready):
     cell = ready.execute("await Review().kickoff_async(); print(len(llm.requests))")
     asked(ready, cell).click({"text": "I would rather not"})
+    reading = asked(ready, cell, after=1)
+    question = reading.question
+    assert question["message"] == "You wrote 'I would rather not'; the model reads it as `rejected`. Is that right?"
+    assert question["confirm"] == "Yes"
+    reading.click({"approved": True})
     assert ready.output(cell) == "dropped: I would rather not\n1"
+
+
+def test_a_reading_that_is_declined_asks_again(ready):
+    cell = ready.execute("await Review().kickoff_async(); print(len(llm.requests))")
+    asked(ready, cell).click({"text": "yes, please!"})
+    asked(ready, cell, after=1).decline()
+    asked(ready, cell, after=2).click({"text": "Approved!"})
+    assert ready.output(cell) == "published\n1"
 
 
 def test_an_empty_reply_is_refused_on_the_card_and_the_flow_waits(ready):
@@ -130,6 +143,48 @@ def test_a_tool_runs_only_after_a_click(ready, approved, sent):
     card.click({"approved": True}) if approved else card.decline("too early")
     assert ready.output(cell) == str(sent)
     ready.run("gate.remove()")
+
+
+ORDERING = """
+    mailer = Mailer()
+    crew = crew_of(scripted([wants("send_mail", to="ada@example.org", body="Hello")], "Done."), mailer.tool)
+"""
+
+
+def test_what_a_hook_changes_between_the_card_and_the_click_is_not_run(ready):
+    ready.run(ORDERING)
+    ready.run("""
+        from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_call_hook
+        held = []
+        hook = lambda context: held.append(context.tool_input)
+        register_before_tool_call_hook(hook)
+    """)
+    cell = ready.execute("""
+        with approve_tools("send_mail"):
+            running = asyncio.create_task(crew.akickoff())
+            while not pending():
+                await asyncio.sleep(0.01)
+            held[0]["to"] = "eve@example.org"
+            await running
+        unregister_before_tool_call_hook(hook)
+        print(mailer.sent, "changed by code" in str(crew.agents[0].llm.requests[-1]))
+    """)
+    asked(ready, cell).click({"approved": True})
+    told, _, result = ready.output(cell).rpartition("\n")
+    assert result == "[] True"
+    assert told.startswith("`send_mail` was not run")
+
+
+def test_a_misspelt_tool_ends_the_cell_with_the_line_to_write_and_nothing_runs(ready):
+    ready.run(ORDERING)
+    reply = ready.reply(
+        ready.execute("""
+            with approve_tools("send_mial"):
+                await crew.akickoff()
+        """)
+    )
+    assert (reply["ename"], 'approve_tools(["send_mail"])' in reply["evalue"]) == ("UsageError", True)
+    assert ready.run("print(mailer.sent)") == "[]"
 
 
 @pytest.mark.parametrize("flow", ["Review", "Ask"])
