@@ -29,13 +29,15 @@ import { isDecided } from "./store.js";
 
 const FRAME_STATUS = {
   writing: "The model is still writing…",
-  open: "Waiting for you",
+  open: "", // the kernel's words: who is asked
+  turn: "", // likewise: who else
   sending: "Sending…",
   accepted: "Answered",
   late: "Already answered elsewhere",
   decided: "",
   closed: "Disconnected from the kernel. This question can no longer be answered here.",
 };
+const FRAME_LATE = "Already answered elsewhere. This is what counts:";
 const FRAME_QUIET = "The kernel is not answering, perhaps busy. An answer is sent again until it arrives.";
 
 /**
@@ -52,14 +54,19 @@ export function drawFrame(store, key, card) {
   frameAnswers(part, call, store, card);
   const update = () => {
     const state = frameState(call(), store);
-    const refused = part.el.dataset.state === "sending" && state === "open";
+    const was = part.el.dataset.state;
     part.el.dataset.state = state;
     frameHead(part, call());
-    if (state === "decided") return frameDecided(part, call().record);
-    frameFault(part, drawCard);
+    if (state === "decided") return frameDecided(part, call().record, store.held(key));
+    const several = call().turn?.several === true;
+    if (!several) frameFault(part, drawCard);
+    // Where several are asked each has a card with all of it.
+    part.el.toggleAttribute("data-several", several);
+    // What is in use will be shut, and the page must not take the next key for its own.
+    if (was === "open" && state === "turn" && part.el.matches(":focus-within")) part.el.focus({ preventScroll: true });
     frameControls(part, call(), state, card);
     frameTell(part, call(), state, store);
-    if (refused) frameFindWrong(part);
+    if (was === "sending" && state === "open") frameFindWrong(part);
   };
   return { el: part.el, update };
 }
@@ -106,7 +113,7 @@ function frameAnswers(part, call, store, card) {
     if (frameState(call(), store) !== "open") return;
     if (part.body.matches(":focus-within")) part.confirm.focus(); // what is in use will be shut
     try {
-      store.answer(key, { ...message(), call_id: id });
+      store.answer(key, { ...message(), call_id: id, turn: call().turn.token });
     } catch (error) {
       store.hold(key, { error: explain(error) });
     }
@@ -133,7 +140,7 @@ function frameState(call, store) {
   if (isDecided(call)) return "decided";
   if (store.link === "closed") return "closed";
   if (call.status !== "executing") return "writing";
-  return store.held(call.key).phase || "open";
+  return store.held(call.key).phase || (call.turn?.open ? "open" : "turn");
 }
 
 function frameParts() {
@@ -144,6 +151,8 @@ function frameParts() {
     tool: h("code", { class: "hitl-tool" }),
     ask: h("p", { class: "hitl-ask", dir: "auto" }),
     warning: h("p", { class: "hitl-warning" }),
+    about: h("p", { class: "hitl-about" }),
+    late: h("p", { class: "hitl-late", role: "status", hidden: true }),
     body: h("fieldset", { class: "hitl-body" }),
     error: h("p", { class: "hitl-error", role: "alert" }),
     confirm: button({ class: "hitl-button hitl-primary" }),
@@ -161,15 +170,16 @@ function frameParts() {
   const rest = h("div", { class: "hitl-rest" }, part.body, part.error, foot);
   const head = h("div", { class: "hitl-head" }, part.title, part.tool);
   const labelled = { role: "group", "aria-labelledby": titleId, tabindex: "-1" };
-  const el = h("section", { class: "hitl-card", ...labelled }, head, part.ask, part.warning, rest);
+  const el = h("section", { class: "hitl-card", ...labelled }, head, part.ask, part.warning, part.about, rest);
   return { ...part, el, rest, choices, declining, reasonLabel, quiet: [], fault: "", thrown: "" };
 }
 
-function frameHead(part, { title, name, message, warning }) {
+function frameHead(part, { title, name, message, warning, about, record }) {
   write(part.title, title || name);
   writeOrHide(part.tool, title && title !== name ? name : "");
   writeOrHide(part.ask, message);
   writeOrHide(part.warning, warning);
+  writeOrHide(part.about, record ? "" : about); // a record has it among its rows
 }
 
 /** Draw, and on an error say which; Confirm then stays shut, because nobody can approve what is not shown. */
@@ -185,7 +195,7 @@ function frameFault(part, draw) {
 }
 
 function frameControls(part, call, state, card) {
-  const shut = state === "writing" || state === "closed";
+  const shut = state === "writing" || state === "closed" || state === "turn";
   const busy = state !== "open" && !shut;
   part.body.disabled = state !== "open";
   part.reason.readOnly = busy;
@@ -211,7 +221,8 @@ function frameTell(part, call, state, store) {
   const error = part.fault ? `This card could not be drawn: ${part.fault}` : store.held(call.key).error || call.error;
   writeOrHide(part.error, state === "sending" ? "" : error);
   const quiet = store.link === "quiet" && state !== "accepted" && state !== "late";
-  write(part.status, quiet ? FRAME_QUIET : FRAME_STATUS[state]);
+  const words = state === "open" || state === "turn" ? call.turn?.words : FRAME_STATUS[state];
+  write(part.status, quiet ? FRAME_QUIET : words);
 }
 
 /** Decline asks for an optional reason in place of the buttons: Enter sends, Escape goes back. */
@@ -231,10 +242,12 @@ function frameDecline(part, send) {
   });
 }
 
-function frameDecided(part, record) {
+/** @param {import("./store.js").Held} held */
+function frameDecided(part, record, { phase, error }) {
+  writeOrHide(part.late, phase === "late" ? error || FRAME_LATE : "");
   if (part.record === record && record !== undefined) return;
   part.record = record;
   const focused = part.el.matches(":focus-within");
-  part.rest.replaceChildren(record ? drawRecord(record) : h("p", { class: "hitl-status", text: "Answered" }));
+  part.rest.replaceChildren(part.late, record ? drawRecord(record) : h("p", { class: "hitl-status", text: "Answered" }));
   if (focused) part.el.focus({ preventScroll: true }); // the button they pressed is gone
 }

@@ -3,6 +3,8 @@
 // The notebook server drops messages above a rate limit, so nothing here is a one-shot: everything on screen has a
 // sequence number that is asked for again, and an answer is sent again until the kernel acknowledges it.
 
+import { uid } from "./kit.js";
+
 /**
  * @typedef {{ key: string, type: string, [field: string]: any }} Item  One thing on screen, as the kernel sent it.
  * @typedef {"" | "sending" | "accepted" | "late"} Phase  Where the person's answer to one call is.
@@ -30,8 +32,10 @@ export class RunStore {
   #timer;
   /** @type {Map<string, Held>} */
   #held = new Map();
-  /** @type {Map<string, { call_id: string }>} answers without an acknowledgement, by item key */
+  /** @type {Map<string, { call_id: string }>} answers to send again until they are acknowledged, by item key */
   #outbox = new Map();
+  /** @type {Map<string, string>} the click that is not acknowledged yet, by item key; its call may be decided by now */
+  #clicks = new Map();
   /** @type {Set<(keys?: Set<string>) => void>} */
   #watchers = new Set();
   /** @type {any} */
@@ -72,11 +76,16 @@ export class RunStore {
     this.#notify([key]);
   }
 
-  /** Send the answer of an open call; the polls repeat it, unchanged, until the kernel acknowledges. */
+  /**
+   * Send the answer of an open call; the polls repeat it until the kernel acknowledges, unchanged: with the turn that it
+   * was drawn for, whoever is being asked by then, and as the same click, so that it does not count as a second one.
+   */
   answer(key, message) {
-    this.#outbox.set(key, message);
+    const click = uid();
+    this.#outbox.set(key, { ...message, click });
+    this.#clicks.set(key, click);
     this.hold(key, { phase: "sending", error: "" });
-    this.#send(message);
+    this.#send(this.#outbox.get(key));
     if (!this.#timer) this.#later(POLL_MS);
   }
 
@@ -86,7 +95,6 @@ export class RunStore {
     this.heard = true;
     this.#relink("open");
     if (op === "answered") this.#settle(message);
-    if (op === "snapshot") this.items = new Map();
     if (op === "snapshot" || (op === "patch" && seq === this.#have + 1)) this.#apply(message);
     if (seq > this.#have) return this.#asked || this.#ask(); // a gap; an outstanding poll already brings the rest
     if (seq === this.#have) this.#live = live; // in step only: "over" from beyond a gap would end the polls
@@ -97,26 +105,41 @@ export class RunStore {
 
   #apply({ op, seq, items }) {
     this.#have = seq;
+    const before = this.items;
+    if (op === "snapshot") this.items = new Map();
     for (const item of items) {
+      const was = before.get(item.key);
       this.items.set(item.key, item);
       if (isDecided(item)) this.#forget(item.key);
+      else if (this.#held.has(item.key)) this.#reopen(item, was);
     }
     this.#notify(op === "patch" ? items.map((item) => item.key) : undefined);
   }
 
-  #settle({ call_id, accepted, error }) {
-    const key = [...this.items.values()].find((item) => item.type === "call" && item.id === call_id)?.key;
-    // A rejected answer that is not ours was given in another tab: its person is told there.
-    if (key === undefined || !(accepted || this.#outbox.has(key))) return;
-    this.#outbox.delete(key);
-    if (accepted) this.hold(key, { phase: "accepted", error: "" });
-    else if (error) this.hold(key, { phase: "", error });
-    else this.hold(key, { phase: "late" }); // what became of the call is in its item
+  #settle({ call_id, click, accepted, error }) {
+    const item = [...this.items.values()].find((each) => each.type === "call" && each.id === call_id);
+    if (!item) return;
+    // A click that is not ours was made in another tab: its person is told there.
+    const ours = click != null && this.#clicks.get(item.key) === click;
+    if (ours) this.#clicks.delete(item.key), this.#outbox.delete(item.key);
+    if (accepted && !isDecided(item)) this.hold(item.key, { phase: "accepted", error: "" });
+    else if (accepted || !ours) return;
+    else if (error && !isDecided(item)) this.hold(item.key, { phase: "", error });
+    else this.hold(item.key, { phase: "late", error: error ?? "" }); // what became of the call is in its item
   }
 
+  /** Take back what is over: as the kernel shows the call, it can be answered again. */
+  #reopen({ key, turn }, was) {
+    const held = this.held(key);
+    if (held.phase === "accepted" || held.phase === "late") held.phase = "";
+    if (turn?.token !== was?.turn?.token) held.error = ""; // it was about another turn
+  }
+
+  /** Keep nothing for a decided call but that an answer came too late. */
   #forget(key) {
     this.#outbox.delete(key);
-    this.#held.delete(key);
+    if (this.#held.get(key)?.phase !== "late") this.#held.delete(key);
+    else this.hold(key, { draft: undefined, reason: "" });
   }
 
   #relink(link) {

@@ -1,7 +1,7 @@
 """What was asked and what was answered, as lines to read; a secret in them is stars."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from hitl_nb._calls import Call
@@ -50,9 +50,15 @@ def _words(shown: Any, pad: str = "") -> str:
     return f"{opening}\n{inner}{body}\n{pad}{closing}"
 
 
-def change_rows(call: Call) -> list[Row]:
-    """Give what a person changed in the proposal."""
-    return [_change_row(change) for change in call.edits]
+def change_rows(call: Call, *, without: Callable[[dict[str, Any]], bool] | None = None) -> list[Row]:
+    """Give what was changed in the proposal, but those changes that `without` is true of."""
+    return [_change_row(change) for change in call.edits if without is None or not without(change)]
+
+
+def approved_headline(call: Call) -> str:
+    """Give what became of an approved proposal: how much of it was changed, if it was."""
+    count = len(call.edits)
+    return f"Approved with {count} change{'s' if count > 1 else ''}" if count else "Approved"
 
 
 def _change_row(change: dict[str, Any]) -> Row:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from hitl_nb._calls import NOT_ACCEPTED, Call, accepted_as, proposal_of
 from hitl_nb._schema import MISSING
 from hitl_nb.cards._card import Card, Row, value_of
-from hitl_nb.cards._rows import argument_rows, row_props
+from hitl_nb.cards._rows import approved_headline, argument_rows, change_rows, row_props
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 
@@ -95,8 +95,9 @@ class Approval(Card):
     def headline(self) -> str:
         """Give the decision; a no that came as an answer (from a rule, say) is a no."""
         answer = self.call.answer
-        return "Answered: no" if answer is False or value_of(answer, "approved") is False else "Approved"
+        no = answer is False or value_of(answer, "approved") is False
+        return "Answered: no" if no else approved_headline(self.call)
 
     def rows(self) -> Sequence[Row]:
-        """Give what it was about."""
-        return argument_rows(self.call)
+        """Give what it was about, and what code has changed in it where code has answered."""
+        return [*argument_rows(self.call), *change_rows(self.call)]

@@ -13,7 +13,7 @@ from hitl_nb._schema import MISSING, apply_edits, hide_secrets, to_wire
 from hitl_nb.cards._card import Card, Row
 from hitl_nb.cards._exact import readable_form, readable_value
 from hitl_nb.cards._page import Page, page_of, preview_of
-from hitl_nb.cards._rows import answer_row, argument_rows, change_rows, row_props, rows_of
+from hitl_nb.cards._rows import answer_row, approved_headline, argument_rows, change_rows, row_props, rows_of
 from hitl_nb.cards._text import visible, visible_tree
 from hitl_nb.errors import InvalidValue
 
@@ -94,8 +94,7 @@ class Form(Card):
     def headline(self) -> str:
         """Give what became of the proposal."""
         if self.call.edits:
-            count = len(self.call.edits)
-            return f"Approved with {count} change{'s' if count > 1 else ''}"
+            return approved_headline(self.call)
         return "Confirmed" if self._is_as_proposed() else "Answered"
 
     def rows(self) -> Sequence[Row]:

@@ -8,7 +8,7 @@ from hitl_nb._calls import confirmed, is_as_proposed
 from hitl_nb._schema import readable
 from hitl_nb.cards._card import Card, Row
 from hitl_nb.cards._forms import answer_form_of
-from hitl_nb.cards._rows import argument_rows, row_props
+from hitl_nb.cards._rows import argument_rows, change_rows, row_props
 
 
 class Plain(Card):
@@ -37,8 +37,8 @@ class Plain(Card):
         return f"Answered: {_compact(readable(answer, answer_form_of(self.call)))}"
 
     def rows(self) -> Sequence[Row]:
-        """Give the arguments, one a row."""
-        return argument_rows(self.call)
+        """Give the arguments, one a row, and what code has changed in them where code has answered."""
+        return [*argument_rows(self.call), *change_rows(self.call)]
 
 
 def _compact(shown: Any) -> str:

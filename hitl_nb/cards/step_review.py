@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from hitl_nb._calls import Call
+from hitl_nb._schema import readable
 from hitl_nb.cards._card import Card, Row, names_of, value_of
+from hitl_nb.cards._rows import answer_row, change_rows
 from hitl_nb.cards._text import plain
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
@@ -60,31 +62,47 @@ class StepReview(Card):
         return [self._with_tick(step, tick) for step, tick in zip(steps, checked, strict=True)]
 
     def headline(self) -> str:
-        """Give the count, as on the button."""
-        ticks = [row.mark == "on" for row in self.rows()]
-        return f"Confirmed {sum(ticks)} of {len(ticks)} steps"
+        """Give the count, as on the button; steps that an answer left out count as well."""
+        answered = self._answered()
+        if answered is None:
+            return "Answered"
+        chosen = sum(map(self._is_on, answered))
+        return f"Confirmed {chosen} of {max(len(answered), len(self._steps()))} steps"
 
     def rows(self) -> Sequence[Row]:
-        """Give the steps as answered; before an answer, as proposed."""
-        answered = self.call.answer if self.call.approved and isinstance(self.call.answer, list) else None
-        return [
-            Row(text=self._text_of(step), mark=self._mark(step))
-            for step in (self._steps() if answered is None else answered)
-        ]
+        """Give the steps as answered, and what was changed besides the ticks; before an answer, as proposed."""
+        answered = self._answered() if self.call.approved else None
+        if answered is not None:
+            return [*self._step_rows(answered), *change_rows(self.call, without=self._is_tick)]
+        return [*self._step_rows(self._steps()), *([answer_row(self.call)] if self.call.approved else [])]
+
+    def _step_rows(self, steps: Sequence[Any]) -> list[Row]:
+        return [Row(text=self._text_of(step), mark=self._mark(step)) for step in steps]
+
+    def _answered(self) -> list[Any] | None:
+        """The steps that somebody answered with; None if they answered with something else."""
+        answer = self.call.answer
+        # Code may confirm the arguments as a whole, where the tool says nothing about its answer.
+        answered = answer if isinstance(answer, list) else self._list_in(answer)
+        return answered if isinstance(answered, list) else None
+
+    def _is_tick(self, change: Mapping[str, Any]) -> bool:
+        """Whether a change is one that the marks show: a step that was ticked or unticked."""
+        ticks = [readable(self._on), readable(self._off)]
+        values = [change[side] for side in ("from", "to") if side in change]
+        return (
+            str(change["path"]).endswith(f"].{self._status}") and len(values) == 2 and all(v in ticks for v in values)
+        )
 
     def _mark(self, step: Any) -> Literal["on", "off", ""]:
         # A refusal ticks nothing: a reader must not take the proposal for what was approved.
-        if self.call.decided and not self.call.approved:
+        if self.call.decided and (not self.call.approved or self._answered() is None):
             return ""
         return "on" if self._is_on(step) else "off"
 
     def _steps(self) -> list[Any]:
         args = self.call.args
-        if self._field is not None:
-            steps = value_of(args, self._field)
-        else:
-            values = (value_of(args, name) for name in names_of(args))
-            steps = next((value for value in values if isinstance(value, list)), None)
+        steps = self._list_in(args)
         if isinstance(steps, list):
             return steps
         if self.call.status == "inProgress":
@@ -94,6 +112,12 @@ class StepReview(Card):
             f"({', '.join(names_of(args)) or 'none'}). Write "
             f'`render=lambda call: StepReview(call, field="steps")`, or a tool with `steps: list[Step]`.'
         )
+
+    def _list_in(self, args: Any) -> Any:
+        if self._field is not None:
+            return value_of(args, self._field)
+        values = (value_of(args, name) for name in names_of(args))
+        return next((value for value in values if isinstance(value, list)), None)
 
     def _text_of(self, step: Any) -> str:
         if isinstance(step, str):

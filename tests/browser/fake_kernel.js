@@ -7,6 +7,8 @@ class FakeKernel {
   told = 0; // messages to the browser so far, lost ones included
   answers = []; // the answers that were given, one a call
   refuse = {}; // call id → error text, for the next answer to it
+  silent = false; // answers are taken, and not acknowledged
+  #fates = new Map(); // what became of each click
   busy = false; // a cell is running: messages from the browser wait
   #items = new Map();
   #waiting = [];
@@ -46,11 +48,15 @@ class FakeKernel {
     this.#tell({ op: "snapshot", items: [...this.#items.values()] });
   }
 
-  #answer({ op, call_id, ...given }) {
-    const error = this.refuse[call_id] ?? null;
-    delete this.refuse[call_id];
+  #answer({ op, call_id, click, turn, ...given }) {
+    if (this.#fates.has(click)) return this.#tell(this.#fates.get(click));
     const item = [...this.#items.values()].find((known) => known.id === call_id);
+    const late = item.turn.open && item.turn.token !== turn ? "It is asked anew." : null;
+    const error = this.refuse[call_id] ?? (item.record ? null : item.turn.open ? late : "Somebody else is asked first.");
+    delete this.refuse[call_id];
     const accepted = !error && !item.record;
+    const fate = { op: "answered", call_id, click, accepted, error };
+    this.#fates.set(click, fate);
     if (accepted) {
       this.answers.push({ op, call_id, ...given });
       const record = {
@@ -61,7 +67,7 @@ class FakeKernel {
       };
       this.put({ key: item.key, status: "complete", record });
     }
-    this.#tell({ op: "answered", call_id, accepted, error });
+    if (!this.silent) this.#tell(fate);
   }
 
   #tell(content) {

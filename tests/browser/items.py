@@ -18,7 +18,9 @@ def call(key: str = "c1", *, status: str = "executing", **changes: Any) -> Item:
         "title": "Generate task steps",
         "message": "Propose the steps of a task for the user to approve.",
         "status": status,
+        "turn": turn() if status == "executing" else turn("", is_open=False, token=""),
         "warning": None,
+        "about": None,
         "error": None,
         "confirm": "Confirm",
         "decline": "Decline",
@@ -26,6 +28,13 @@ def call(key: str = "c1", *, status: str = "executing", **changes: Any) -> Item:
         "record": None,
         **changes,
     }
+
+
+def turn(
+    words: str = "Waiting for you", *, is_open: bool = True, several: bool = False, token: str = "t1"
+) -> dict[str, Any]:
+    """Whose turn it is."""
+    return {"token": token, "open": is_open, "several": several, "words": words}
 
 
 def step(label: str, *, checked: bool = True, note: str | None = None) -> Item:

@@ -41,6 +41,13 @@ const acts = {
   busy: ({ kernel }) => (kernel.busy = true),
   refuse: ({ kernel, items }) =>
     (kernel.refuse[items[0].id] = "2 of the 3 steps need the third: tick “Wipe the old flight computer”, too."),
+  refuse_turn: ({ kernel, items }) =>
+    (kernel.refuse[items[0].id] = "`pay` is put to a rule first. It can be answered here if they pass."),
+  lose_race: ({ kernel, model, then }) => {
+    kernel.put(then);
+    const { call_id, click } = model.sent.at(-1);
+    model.receive({ op: "answered", call_id, click, accepted: false, error: null, seq: kernel.seq, live: true });
+  },
   disconnect: ({ model }) => model.disconnect(),
   edit: ({ el }) => typeInto(el.querySelectorAll(".hitl-form textarea")[1], "Flight plan, corrected"),
   fault: ({ el }) => {
@@ -66,10 +73,10 @@ async function show(name, theme) {
   document.body.dataset.jpThemeLight = String(!theme.endsWith("dark"));
   if (theme.startsWith("system")) document.documentElement.style.colorScheme = theme.slice("system-".length);
   else await addStylesheet(`/${theme}.css`);
-  const { items, acts: wanted = [] } = (await (await fetch("/states.json")).json())[name];
+  const { items, acts: wanted = [], then } = (await (await fetch("/states.json")).json())[name];
   const mounted = await mount({ kernel: {} });
   mounted.kernel.put(...items);
-  for (const act of wanted) acts[act]({ ...mounted, items, el: document.getElementById("el") });
+  for (const act of wanted) acts[act]({ ...mounted, items, then, el: document.getElementById("el") });
 }
 
 function addStylesheet(href) {

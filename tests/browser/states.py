@@ -8,6 +8,7 @@ from typing import Any
 from tests.browser.form_states import FORM_STATES
 from tests.browser.items import Item, arg, call, message, note, record, review, row, step
 from tests.browser.small_states import SMALL_STATES
+from tests.browser.turn_states import TURN_STATES
 
 LONG = (
     "Dear Ada,\n\nthank you for the flight plan. Before we file it, two remarks:\n"
@@ -85,4 +86,5 @@ STATES: dict[str, dict[str, Any]] = {
     },
     **FORM_STATES,
     **SMALL_STATES,
+    **TURN_STATES,
 }

@@ -23,8 +23,17 @@ class Order(BaseModel):
     extras: list[str]
 
 
-async def waits(call):
-    await until_decided(call)
+class Ada:
+    """Waits for her own click."""
+
+    via = "card"
+    name = "Ada"
+
+    async def __call__(self, call):
+        await until_decided(call)
+
+
+waits = Ada()
 
 
 async def opened(cards, question):

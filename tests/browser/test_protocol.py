@@ -184,7 +184,9 @@ async def test_an_answer_that_came_too_late_says_so(cards):
     await cards.put(review())
     await cards.run("run.kernel.busy = true")
     await cards.button("Confirm 3 of 3").click()
-    await cards.receive(op="answered", call_id="call_c1", accepted=False, error=None, seq=1, live=True)
+    [sent] = await cards.sent("respond")
+    late = {"op": "answered", "call_id": "call_c1", "click": sent["click"], "accepted": False, "error": None}
+    await cards.receive(**late, seq=1, live=True)
     await expect(cards.status).to_have_text("Already answered elsewhere")
     await expect(cards.button("Decline")).to_be_disabled()
 
