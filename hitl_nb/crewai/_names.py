@@ -136,14 +136,11 @@ def _tasks(context: Any) -> list[Any]:
 def _of_crewai() -> set[str]:
     """The names of tools that CrewAI itself gives to agents: delegation, memory, files."""
 
-    def below(kind: type) -> Iterator[type]:
+    def below(kind: Any) -> Iterator[Any]:
         for child in kind.__subclasses__():
             yield child
             yield from below(child)
 
-    found = set()
-    for kind in below(framework("crewai.tools.base_tool").BaseTool):
-        field = getattr(kind, "model_fields", {}).get("name")
-        if kind.__module__.startswith("crewai.") and isinstance(getattr(field, "default", None), str):
-            found.add(spelled(field.default))
-    return found
+    kinds = [kind for kind in below(framework("crewai.tools.base_tool").BaseTool) if "name" in kind.model_fields]
+    names = [kind.model_fields["name"].default for kind in kinds if kind.__module__.startswith("crewai.")]
+    return {spelled(name) for name in names if isinstance(name, str)}

@@ -71,7 +71,13 @@ async def test_the_next_model_request_holds_exactly_what_the_person_chose():
                 }
             ],
         },
-        {"role": "tool", "tool_call_id": "call_1", "content": '[{"description":"Pack the ☃ rover"}]'},
+        {
+            "role": "tool",
+            "tool_call_id": "call_1",
+            "content": '{"status":"edited","approved":true,"value":[{"description":"Pack the ☃ rover"}],'
+            '"edits":[{"path":"steps[1]","from":{"description":"Launch"}}],'
+            '"message":"The user changed your proposal before approving it. Go on with the final value."}',
+        },
     ]
     assert model.requests[0].options["temperature"] == 0.5
     assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["generate_task_steps"]
