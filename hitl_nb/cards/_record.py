@@ -6,7 +6,7 @@ from typing import Any
 from hitl_nb._calls import Call, Handle
 from hitl_nb.cards._card import Card, Row
 from hitl_nb.cards._choose import card_of, fall_back
-from hitl_nb.cards._text import visible, visible_line
+from hitl_nb.cards._text import visible, visible_line, visible_name
 
 _HEADLINES = {
     "declined": "Declined",
@@ -75,7 +75,7 @@ def compared_by_identity(call: Call) -> str:
 
 
 def _footer(call: Call) -> str:
-    parts = [call.name]
+    parts = [visible_name(call.name)]
     if call.answered_by:
         parts.append(f"by {call.answered_by}")
     if call.via == "card" and call.answered_at is not None:

@@ -11,7 +11,7 @@ from typing import Any
 from hitl_nb._transcript import CallEntry, Entry, MessageEntry, NoteEntry, Transcript
 from hitl_nb.cards._card import Row
 from hitl_nb.cards._record import Record, record_of_call
-from hitl_nb.cards._text import visible, visible_line
+from hitl_nb.cards._text import visible, visible_name
 
 _MARKS = {"on": "☑", "off": "☐", "": "•"}
 _SIGNS = {"answered": "✓", "edited": "✎", "invalid": "⚠"}
@@ -59,7 +59,7 @@ def _lines(entry: Entry, record: Record | None) -> Iterator[str]:
     elif isinstance(entry, NoteEntry):
         yield _quoted(f"[{entry.level}] ", visible(entry.text))
     elif record is None:
-        yield f"? {visible_line(entry.call.name)}: no answer yet"
+        yield f"? {visible_name(entry.call.name)}: no answer yet"
     else:
         yield _quoted(f"{_SIGNS.get(record.outcome, _NO_SIGN)} ", record.headline, "  ")
         for row in record.rows:
@@ -103,7 +103,7 @@ def _html(entry: Entry, record: Record | None) -> str:
     if isinstance(entry, NoteEntry):
         return f'<blockquote style="{_SAID}"><em>{_escaped(entry.text)}</em></blockquote>'
     if record is None:
-        name = html.escape(visible_line(entry.call.name))
+        name = html.escape(visible_name(entry.call.name))
         return f'<div style="{_CARD.format(edge=_NO)}"><strong>{name}</strong>: no answer yet</div>'
     yes = record.outcome in ("answered", "edited")
     sign = _SIGNS.get(record.outcome, _NO_SIGN)

@@ -16,6 +16,7 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]|[\ud800-\udfff]"
 )
+_NAME = re.compile(r"\w[\w .:/#-]*")
 # An emoji's own joiners and variation selectors are part of a visible sign, not a disguise.
 _EMOJI_JOINER = re.compile("(?<=[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\ufe0f])[\u200d\ufe0f]")
 
@@ -29,6 +30,11 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """Give `text` so in one line: where a second one could be taken for something else."""
     return visible(text).replace("\n", " ⏎ ")
+
+
+def visible_name(name: str) -> str:
+    """Give a tool's name as it stands in a line of ours; in quotes if a model has made one up that is no name."""
+    return name if _NAME.fullmatch(name) else visible_line(json.dumps(name, ensure_ascii=False))
 
 
 def suspicious(text: str) -> bool:
