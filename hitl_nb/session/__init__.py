@@ -3,8 +3,7 @@
 Headless is the core: a session knows people and agents, never a widget.
 """
 
-from hitl_nb.session._reply import Reply
-from hitl_nb.session._run import Run
+from hitl_nb.session._run import Reply, Run
 from hitl_nb.session._session import Session
 
 __all__ = ["Reply", "Run", "Session"]

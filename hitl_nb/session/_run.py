@@ -4,20 +4,42 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
-from ag_ui.core import Event, UserMessage
+from ag_ui.core import AssistantMessage, Event, Message, UserMessage
 
+from hitl_nb._awaiting import Unawaited, Words
 from hitl_nb._calls import Call, can_be_answered
 from hitl_nb._transcript import MessageEntry, Transcript
 from hitl_nb._waiting import heartbeat
 from hitl_nb.errors import RunStopped
 from hitl_nb.people import asking, delivering, showing, take_stand_in_note
-from hitl_nb.session._loop import Loop
-from hitl_nb.session._reply import Reply
+from hitl_nb.session._loop import Context, Loop
 
-if TYPE_CHECKING:
-    from hitl_nb.session._session import Session
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Reply:
+    """The end of a run. Its repr is one line, since the record already stands in the cell."""
+
+    messages: list[Message]
+    """The whole thread so far, as AG-UI messages."""
+
+    decisions: list[Call]
+    """The calls of this run in the order in which they were made, all complete."""
+
+    @property
+    def text(self) -> str:
+        """The assistant's last words; empty if it said nothing."""
+        last = self.messages[-1] if self.messages else None
+        return (last.content or "") if isinstance(last, AssistantMessage) else ""
+
+    def __repr__(self) -> str:
+        words = " ".join(self.text.split())
+        words = words if len(words) <= 60 else words[:59] + "…"
+        count = len(self.decisions)
+        return f'<Reply "{words}" · {count} decision{"" if count == 1 else "s"}>'
+
 
 RunStatus = Literal["running", "waiting", "done", "stopped", "failed"]
 
@@ -34,7 +56,7 @@ class Run:
 
     def __init__(
         self,
-        session: "Session",
+        context: Context,
         text: str | None,
         *,
         foreground: bool,
@@ -44,18 +66,18 @@ class Run:
         self.id = str(uuid.uuid4())
         self.transcript = Transcript()
         self.transcript.foreground = foreground
-        self.transcript.journal = session.journal
+        self.transcript.journal = context.store.journal
         if (stands_in := take_stand_in_note()) is not None:
             self.transcript.note("info", stands_in)
-        self._session = session
+        self._context = context
         self._stopped = False
-        self._loop = Loop(session, self.transcript)
+        self._loop = Loop(context, self.transcript)
         self._say_now = text is not None and after is None
         if text is not None and self._say_now:
             self._say(text)
         # Shown before the task starts: on ipykernel 6 only the cell itself can still place an output.
         self._shown = ExitStack()
-        self._shown.enter_context(showing(session.people, self.transcript))
+        self._shown.enter_context(showing(context.people, self.transcript))
         self._task = asyncio.create_task(self._main(text, after, replay), name=f"hitl_nb run {self.id}")
         # Nobody may ever await a background run; its failure stands in the transcript.
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -85,7 +107,7 @@ class Run:
     async def events(self) -> AsyncIterator[Event]:
         """Iterate over the AG-UI events of this run from now on, until it is over."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        unsubscribe = self._session.subscribe(queue.put_nowait)
+        unsubscribe = self._context.subscribe(queue.put_nowait)
         self._task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (event := await queue.get()) is not None:
@@ -116,7 +138,7 @@ class Run:
 
     # -- its task -----------------------------------------------------------------------------------------
 
-    def _supersede(self) -> None:
+    def supersede(self) -> None:
         """Make room for a new message: what is open is closed and told to the model together with it."""
         self._loop.ending = "superseded"
         self.stop()
@@ -128,19 +150,19 @@ class Run:
             try:
                 if text is not None and not self._say_now:
                     self._say(text)
-                with asking(self._session.people, self.transcript, self._session._memory.journal):
+                with asking(self._context.people, self.transcript, self._context.store.journal):
                     await self._loop.run(replay)
             except BaseException as error:
                 self._note_failure(error)
                 raise
             finally:
                 await self._loop.close()
-        return Reply(messages=self._session.messages, decisions=self.transcript.calls)
+        return Reply(messages=list(self._context.thread.messages), decisions=self.transcript.calls)
 
     def _say(self, text: str) -> None:
         message = UserMessage(id=str(uuid.uuid4()), content=text)
-        self._session._thread.messages.append(message)
-        self._session._memory.save(self._session._thread)
+        self._context.thread.messages.append(message)
+        self._context.store.save(self._context.thread)
         self.transcript.add(MessageEntry(key=message.id, role="user", text=text))
 
     def _note_failure(self, error: BaseException) -> None:
@@ -149,4 +171,42 @@ class Run:
             self.transcript.note("warning", "Stopped. Nothing that was still open has been executed.")
         else:
             self.transcript.note("error", f"{type(error).__name__}: {error}")
-            self._session._report(getattr(error, "code", None) or "agent_run_failed", str(error))
+            self._context.report(getattr(error, "code", None) or "agent_run_failed", str(error))
+
+
+class Launch(Protocol):
+    """Begins the run, with a cell that waits for it or without."""
+
+    def __call__(self, *, foreground: bool) -> Run: ...
+
+
+class PendingRun(Unawaited[Reply]):
+    """``session.run(...)`` before its ``await``: nothing has run yet, and whatever else is tried says so."""
+
+    __slots__ = ("_launch",)
+
+    def __init__(self, launch: Launch, call: str) -> None:
+        super().__init__(lambda: _foreground(launch), Words(call, "reply = await {}", "nothing has run"))
+        self._launch = launch
+
+    def start(self) -> Run:
+        """Begin it in the background, as ``session.start(...)`` does; await the `Run` in a later cell.
+
+        Raises:
+            SessionBusyError: Another run of this session is under way.
+            UsageError: No event loop is running.
+        """
+        self._take()
+        return self._launch(foreground=False)
+
+
+async def _foreground(launch: Launch) -> Reply:
+    __tracebackhide__ = True  # IPython's: the stop button shows the user's line, not ours
+    run = launch(foreground=True)
+    try:
+        return await run
+    except asyncio.CancelledError:
+        # The stop button cancels the cell; the run must not go on behind it.
+        run.stop()
+        await run.settled()
+        raise

@@ -1,12 +1,11 @@
 """What a user holds: one conversation with an agent, and the tools that people answer in it."""
 
 import asyncio
-import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
-from ag_ui.core import CustomEvent, Event, Message, ToolCallResultEvent
+from ag_ui.core import Event, Message
 
 from hitl_nb._awaiting import line_of
 from hitl_nb._calls import Call
@@ -17,13 +16,9 @@ from hitl_nb.agents import agent_of
 from hitl_nb.errors import SessionBusyError, UsageError
 from hitl_nb.journal import DEFAULT, Journal, open_journal
 from hitl_nb.people import Person, people_of
-from hitl_nb.session._ask import result_of
-from hitl_nb.session._memory import Memory
-from hitl_nb.session._pending import PendingRun
-from hitl_nb.session._run import Run
-from hitl_nb.session._thread import Thread
-
-_log = logging.getLogger("hitl_nb")
+from hitl_nb.session._loop import Context
+from hitl_nb.session._run import PendingRun, Run
+from hitl_nb.session._thread import Thread, ThreadStore
 
 Pending = Literal["error", "decline", "wait"]
 """What a new message does to a run that is under way."""
@@ -73,22 +68,31 @@ class Session:
         one_at_a_time: bool = False,
         max_follow_ups: int = 100,
     ) -> None:
-        self._agent = agent_of(agent)
-        self._tools = ToolBox([tools] if isinstance(tools, SessionTool) else tools, agent_id)
-        self.people = people_of(people)
         self.thread_id = thread_id or str(uuid.uuid4())
-        self.one_at_a_time = one_at_a_time
-        self.max_follow_ups = max_follow_ups
+        self._tools = ToolBox([tools] if isinstance(tools, SessionTool) else tools, agent_id)
         self._thread = Thread(dict(state or {}))
-        self._memory = Memory(open_journal(journal), self.thread_id, self._tools)
-        self._restored = self._memory.restore(self._thread) if thread_id else False
-        self._subscribers: list[Callable[[Event], object]] = []
+        self._context = Context(
+            agent=agent_of(agent),
+            tools=self._tools,
+            people=people_of(people),
+            thread=self._thread,
+            store=ThreadStore(open_journal(journal), self.thread_id, self._tools),
+            thread_id=self.thread_id,
+            one_at_a_time=one_at_a_time,
+            max_follow_ups=max_follow_ups,
+        )
+        self._restored = self._context.store.restore(self._thread) if thread_id else False
         self._run: Run | None = None
+
+    @property
+    def people(self) -> list[Person]:
+        """Who is asked, in turn; the list itself."""
+        return self._context.people
 
     @property
     def journal(self) -> Journal | None:
         """Where questions and answers are recorded, or None."""
-        return self._memory.journal
+        return self._context.store.journal
 
     @property
     def messages(self) -> list[Message]:
@@ -195,11 +199,11 @@ class Session:
         if before is not None and pending == "error":
             raise SessionBusyError(self._busy(before))
         if before is not None and pending == "decline":
-            before._supersede()
+            before.supersede()
         if text is not None and self._restored:
             self._close_restored(pending)
         self._restored = False
-        self._run = Run(self, text, foreground=foreground, after=before, replay=replay)
+        self._run = Run(self._context, text, foreground=foreground, after=before, replay=replay)
         return self._run
 
     def _close_restored(self, pending: Pending) -> None:
@@ -246,8 +250,7 @@ class Session:
         Returns:
             A function that ends the subscription.
         """
-        self._subscribers.append(subscriber)
-        return lambda: self._subscribers.remove(subscriber) if subscriber in self._subscribers else None
+        return self._context.subscribe(subscriber)
 
     async def requests(self) -> AsyncIterator[Call]:
         """Iterate over the calls that need an answer, as they open; while you do, you are the first person asked.
@@ -270,21 +273,6 @@ class Session:
         finally:
             self.people.remove(consumer)
 
-    def _publish(self, event: Event) -> None:
-        for subscriber in tuple(self._subscribers):
-            try:
-                subscriber(event)
-            except Exception:
-                _log.exception("A subscriber of %r failed", self)
-
-    def _publish_result(self, call: Call) -> None:
-        if call.kind == "tool":
-            result = f"result-{call.id}"
-            self._publish(ToolCallResultEvent(message_id=result, tool_call_id=call.id, content=result_of(call).content))
-
-    def _report(self, code: str, message: str) -> None:
-        self._publish(CustomEvent(name="error", value={"code": code, "message": message}))
-
     def __repr__(self) -> str:
         tools = ", ".join(self._tools.names) or "no tools"
-        return f"<Session {self._agent!r} · {tools} · {len(self._thread.messages)} messages>"
+        return f"<Session {self._context.agent!r} · {tools} · {len(self._thread.messages)} messages>"

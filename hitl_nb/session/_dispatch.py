@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from ag_ui.core import ToolCall, ToolMessage
+from ag_ui.core import ToolCall
 
 from hitl_nb._calls import Call, Decision, GrantLost, Handle, Recorder, frozen
 from hitl_nb._encoding import encode, encode_refusal
@@ -28,7 +28,7 @@ _Work = Callable[[Sequence[Awaitable[None]]], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class PendingCall:
     """One call of a round, and where it came from."""
 
     call: Call
@@ -42,7 +42,7 @@ class Question:
     not run again. The journal knows that a gate was never passed; events do not."""
 
 
-class Asker:
+class Dispatcher:
     """Decides the questions of one session.
 
     Args:
@@ -63,7 +63,7 @@ class Asker:
         one_at_a_time: bool,
         refuse: Callable[[Call, str], str | None],
         recorder: Recorder | None,
-        on_decided: Callable[[Question], None],
+        on_decided: Callable[[PendingCall], None],
         on_error: Callable[[str, str], None],
     ) -> None:
         self._tools = tools
@@ -74,14 +74,14 @@ class Asker:
         self._on_decided = on_decided
         self._on_error = on_error
 
-    async def decide(self, questions: Sequence[Question]) -> None:
+    async def decide(self, questions: Sequence[PendingCall]) -> None:
         """Have every call decided.
 
         Raises:
             NoHumanError: Somebody had to be asked and nobody could.
             Exception: A person raised. The calls that are open then stay open: the run closes them as not executed.
         """
-        work = [await self._prepared(question) for question in questions]
+        work = [await self._prepared(each) for each in questions]
         if self._one_at_a_time:
             for question, one in zip(questions, work, strict=True):
                 await self._run(question, one, [])
@@ -97,11 +97,11 @@ class Asker:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, question: Question, one: _Work, before: Sequence[Awaitable[None]]) -> None:
+    async def _run(self, question: PendingCall, one: _Work, before: Sequence[Awaitable[None]]) -> None:
         await one(before)
         self._on_decided(question)
 
-    async def _prepared(self, question: Question) -> _Work:
+    async def _prepared(self, question: PendingCall) -> _Work:
         """Validate first: a person never sees a question that does not fit its own schema."""
         call = question.call
         handle = Handle.of(call)
@@ -236,12 +236,3 @@ def _returned(value: Any, call: Call) -> str:
 
 async def _nothing(_before: Any) -> None:
     """Nothing is left to do: the call is decided."""
-
-
-def result_of(call: Call) -> ToolMessage:
-    """Give the tool message of a decided call."""
-    decision = Handle.of(call).decision
-    assert decision is not None
-    error = decision.reason if decision.outcome == "invalid" else None
-    content = decision.result if call.delivered is None else call.delivered
-    return ToolMessage(id=f"result-{call.id}", tool_call_id=call.id, content=content, error=error)
