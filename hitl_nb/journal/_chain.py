@@ -11,7 +11,7 @@ chain. Against that a head is kept elsewhere: every notebook keeps some by itsel
 (``journal.verify(head=...)``).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -23,12 +23,15 @@ from hitl_nb.journal._tables import COLUMNS
 START: Final = "0" * 64
 """What the first row names as the hash of the row before it."""
 
-_HASHED: Final = tuple(name for name in COLUMNS if name != "sha256")
+ID: Final = COLUMNS.index("id")
+PREVIOUS: Final = COLUMNS.index("prev_sha256")
+SHA256: Final = COLUMNS.index("sha256")
 
 
-def digest(row: Mapping[str, Any]) -> str:
-    """Give the hash of a row, by its columns in order (``sha256`` itself does not count)."""
-    content = {name: value for name in _HASHED if (value := row.get(name)) is not None}
+def digest(row: Sequence[Any]) -> str:
+    """Give the hash of a row, whose values stand in the order of `COLUMNS` (``sha256`` itself does not count)."""
+    content = {name: value for name, value in zip(COLUMNS, row, strict=True) if value is not None}
+    content.pop("sha256", None)
     return sha256(to_json(content)).hexdigest()
 
 
@@ -70,12 +73,11 @@ def verified(rows: Iterable[tuple[Any, ...]], heads: Mapping[str, str]) -> Verif
         heads: Hashes that were kept elsewhere and where; they must be in the chain.
     """
     last_id, last, missing = 0, START, {head: where for head, where in heads.items() if head != START}
-    for values in rows:
-        row = row_of(values)
+    for row in rows:
         what = fault(row, last_id, last)
         if what:
-            return Verification(ok=False, rows=last_id, head=last, bad_row=row["id"], what=what)
-        last_id, last = row["id"], row["sha256"]
+            return Verification(ok=False, rows=last_id, head=last, bad_row=row[ID], what=what)
+        last_id, last = row[ID], row[SHA256]
         missing.pop(last, None)
     if missing:
         (head, where), more = next(iter(missing.items())), len(missing) - 1
@@ -88,19 +90,14 @@ def verified(rows: Iterable[tuple[Any, ...]], heads: Mapping[str, str]) -> Verif
     return Verification(ok=True, rows=last_id, head=last, heads=len(heads))
 
 
-def row_of(values: tuple[Any, ...]) -> dict[str, Any]:
-    """Give a row by its columns."""
-    return dict(zip(COLUMNS, values, strict=True))
-
-
-def fault(row: Mapping[str, Any], last_id: int, last: str) -> str:
+def fault(row: Sequence[Any], last_id: int, last: str) -> str:
     """Say what is wrong with a row, given id and hash of the one before it; empty if nothing is."""
-    if row["id"] != last_id + 1:
+    if row[ID] != last_id + 1:
         return f"row {last_id + 1} is missing"
-    if row["prev_sha256"] != last:
+    if row[PREVIOUS] != last:
         return "it does not follow the row before it"
     try:
-        is_written = row["sha256"] == digest(row)
+        is_written = row[SHA256] == digest(row)
     except (PydanticSerializationError, ValueError):  # bytes that are no text: nothing of ours
         is_written = False
     return "" if is_written else "its content is not what was written"

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from hitl_nb.errors import JournalError
 from hitl_nb.journal._migrations import set_up, version_of
@@ -20,6 +20,8 @@ from hitl_nb.journal._place import FILE, FOLDER, default_path, is_remote
 from hitl_nb.journal._tables import VERSION
 from hitl_nb.journal._transaction import Outcome, Transaction
 from hitl_nb.journal._trust import Trust
+
+_T = TypeVar("_T")
 
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that is writing; its transactions take milliseconds."""
@@ -53,13 +55,14 @@ class File:
 
     def __init__(self, path: Path | None, generation: int, lock: threading.RLock) -> None:
         self._path = path
+        self._name = None if path is None else str(path)
         self.generation = generation
         if path is not None:
             _make(path)
         self.connection = _connected(path)
         try:
             self.mode = _journal_mode(self.connection, path)
-            self._relaxed = "NORMAL" if self.mode == "wal" else "FULL"
+            self._relaxed, self._is_durable = "NORMAL" if self.mode == "wal" else "FULL", False
             self.connection.execute(f"PRAGMA synchronous={self._relaxed}")
             self._set_up()
             self.reader = self.connection if path is None else _connected(path)
@@ -70,22 +73,22 @@ class File:
             raise
         self.reading = lock if path is None else threading.RLock()
         """Held while `reader` is used."""
-        self._identity = _identity(path)
+        self._identity = _identity(self._name)
 
     def _set_up(self) -> None:
         if version_of(Transaction(self.connection)) == VERSION:
             return  # as a rule: then nobody is waited for
-        patiently(lambda: self.connection.execute("BEGIN IMMEDIATE"))
+        patiently(self.connection.execute, "BEGIN IMMEDIATE")
         try:
             set_up(Transaction(self.connection))
-            patiently(lambda: self.connection.execute("COMMIT"))
+            patiently(self.connection.execute, "COMMIT")
         except BaseException:
             self._roll_back()
             raise
 
     def is_gone(self) -> bool:
         """Whether the file was deleted, or another one was put in its place."""
-        return self._identity != _identity(self._path)
+        return self._identity != _identity(self._name)
 
     def commit(
         self, works: Sequence[Callable[[Transaction], Any]], *, durable: bool
@@ -101,23 +104,23 @@ class File:
             sqlite3.Error: SQLite refused; nothing was written.
         """
         execute = self.connection.execute
-        if durable:
-            execute("PRAGMA synchronous=FULL")
+        if durable != self._is_durable:
+            execute(f"PRAGMA synchronous={'FULL' if durable else self._relaxed}")
+            self._is_durable = durable
         try:
-            _once(lambda: execute("BEGIN IMMEDIATE"))
-            transaction = Transaction(self.connection, self.generation)
-            try:
-                run = transaction.run if len(works) > 1 else transaction.run_alone
-                outcomes = [run(work) for work in works]
-                if self.connection.in_transaction:
-                    # Without WAL a commit waits until nobody reads.
-                    patiently(lambda: execute("COMMIT"))
-            except BaseException:
-                self._roll_back()
-                raise
-        finally:
-            if durable:
-                execute(f"PRAGMA synchronous={self._relaxed}")
+            execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise _locked(error) from error
+        transaction = Transaction(self.connection, self.generation)
+        try:
+            run = transaction.run if len(works) > 1 else transaction.run_alone
+            outcomes = [run(work) for work in works]
+            if self.connection.in_transaction:
+                # Without WAL a commit waits until nobody reads.
+                patiently(execute, "COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
         return transaction, outcomes
 
     def note(self, transaction: Transaction) -> None:
@@ -129,8 +132,10 @@ class File:
 
     def query(self, sql: str, parameters: tuple[Any, ...] = (), *, patience: float) -> list[tuple[Any, ...]]:
         """Give what a query finds; held: `reading`."""
-        found: list[tuple[Any, ...]] = patiently(lambda: self.reader.execute(sql, parameters).fetchall(), patience)
-        return found
+        return patiently(self._found, sql, parameters, patience=patience)
+
+    def _found(self, sql: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return self.reader.execute(sql, parameters).fetchall()
 
     def _roll_back(self) -> None:
         if self.connection.in_transaction:
@@ -189,7 +194,7 @@ def _connected(path: Path | None) -> sqlite3.Connection:
     return sqlite3.connect(target, timeout=_SLICE, isolation_level=None, check_same_thread=False)
 
 
-def _identity(path: Path | None) -> tuple[int, int] | None:
+def _identity(path: str | None) -> tuple[int, int] | None:
     if path is None:
         return None
     try:
@@ -199,28 +204,26 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _once(act: Callable[[], Any]) -> Any:
-    try:
-        return act()
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF in _BUSY:
-            raise Locked(error) from error
-        raise
+def _locked(error: sqlite3.OperationalError) -> Exception:
+    """The error itself; or `Locked`, if that is what it says."""
+    return Locked(error) if error.sqlite_errorcode & 0xFF in _BUSY else error
 
 
-def patiently(act: Callable[[], Any], patience: float = PATIENCE) -> Any:
+def patiently(act: Callable[..., _T], *args: Any, patience: float = PATIENCE) -> _T:
     """Do what may have to wait for another process.
 
     Raises:
         sqlite3.Error: It is still locked.
     """
-    give_up = time.monotonic() + patience
+    give_up: float | None = None
     while True:
         try:
-            return _once(act)
-        except Locked as locked:
-            if time.monotonic() >= give_up:
-                raise locked.error from None
+            return act(*args)
+        except sqlite3.OperationalError as error:
+            now = time.monotonic()
+            give_up = give_up or now + patience
+            if now >= give_up or _locked(error) is error:
+                raise
 
 
 def _journal_mode(connection: sqlite3.Connection, path: Path | None) -> str:

@@ -72,7 +72,12 @@ def started_from(row: tuple[Any, ...]) -> Started:
 
 def this_process() -> str:
     """Give what a `started` row says of who started: JSON, enough to tell this process from any other."""
-    return json.dumps(_this_process(os.getpid()))
+    return _as_json(os.getpid())
+
+
+@functools.lru_cache(maxsize=1)
+def _as_json(pid: int) -> str:
+    return json.dumps(_this_process(pid))
 
 
 @functools.lru_cache(maxsize=1)

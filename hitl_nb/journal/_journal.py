@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from os import PathLike
 from pathlib import Path
@@ -31,6 +31,7 @@ from hitl_nb.journal._rows import RowWriter
 from hitl_nb.journal._secrets import KnownSecrets
 from hitl_nb.journal._store import Store
 from hitl_nb.journal._threads import SAVED, ThreadRecord, Threads, folded
+from hitl_nb.journal._transaction import Transaction
 
 _RECALLABLE: Final = "2:"
 """Stands before what a sticky decision is found by. Version 0.1 compared less; what it has kept is asked again."""
@@ -103,7 +104,7 @@ class Journal(Recording):
             parameters: Tool name → what checks its arguments: they say where a tool call in the history holds a secret,
                 also one that nobody was asked yet. Those of calls that went through `asked` are known.
         """
-        return self._noted(self._save_thread(thread_id, messages, state_json, parameters))
+        return self._begin_unwatched(self._threads.save(thread_id, messages, state_json, parameters or {}))
 
     def save_thread(
         self,
@@ -114,16 +115,7 @@ class Journal(Recording):
         parameters: Mapping[str, Validator] | None = None,
     ) -> None:
         """Do `begin_save_thread` and wait."""
-        self._wait(self._save_thread(thread_id, messages, state_json, parameters))
-
-    def _save_thread(
-        self,
-        thread_id: str,
-        messages: str | Sequence[str],
-        state_json: str,
-        parameters: Mapping[str, Validator] | None,
-    ) -> "Future[None]":
-        return self._store.begin(self._threads.save(thread_id, messages, state_json, parameters or {}))
+        self._store.write(self._threads.save(thread_id, messages, state_json, parameters or {}))
 
     def load_thread(self, thread_id: str) -> ThreadRecord | None:
         """Give all that is known of a conversation, None if that is nothing.
@@ -157,13 +149,13 @@ class Journal(Recording):
             fingerprint: Of all that makes it the same question: what is asked, about what, who has to answer.
             call: The call, whose decision is recorded.
         """
-        return self._noted(self._remember(key, fingerprint, call))
+        return self._begin_unwatched(self._memory(key, fingerprint, call))
 
     def remember(self, key: str, fingerprint: str, call: Call) -> None:
         """Do `begin_remember` and wait."""
-        self._wait(self._remember(key, fingerprint, call))
+        self._store.write(self._memory(key, fingerprint, call))
 
-    def _remember(self, key: str, fingerprint: str, call: Call) -> "Future[None]":
+    def _memory(self, key: str, fingerprint: str, call: Call) -> Callable[[Transaction], None]:
         kept = {"key": storable(key), "fingerprint": storable(f"{_RECALLABLE}{fingerprint}")}
         return self._note("remembered", call, kept)
 

@@ -9,14 +9,18 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 
 from hitl_nb._calls import fingerprint
 from hitl_nb.errors import UsageError
+from hitl_nb.journal._keys import told_apart
 
 
 def json_text(value: Any) -> str:
     """Give `value` as compact JSON text.
 
     Models and dataclasses are written by their aliases, a `SecretStr` as stars, bytes as base64, NaN as ``NaN``. What
-    has no JSON form is described: a DataFrame by shape, columns and fingerprint, anything else by its type.
+    has no JSON form is described: a DataFrame by shape, columns and fingerprint, anything else by its type. JSON knows
+    text keys only; one that is no text and would be written as another key's text is written with its type:
+    ``{1: "a", "1": "b"}`` as ``{"int(1)":"a","1":"b"}``.
     """
+    value = told_apart(value)
     try:
         return to_json(value, **_FORM).decode()
     except _NO_JSON:
@@ -55,7 +59,10 @@ def sha256_of(text: str) -> str:
 
 def storable(text: object) -> str | None:
     """Give words as SQLite can hold them: a lone surrogate becomes its escape."""
-    return None if text is None else str(text).encode("utf-8", "backslashreplace").decode()
+    if text is None:
+        return None
+    words = str(text)
+    return words if words.isascii() else words.encode("utf-8", "backslashreplace").decode()
 
 
 _FORM: Final[dict[str, Any]] = {

@@ -4,12 +4,12 @@ Agents use an id again: for the same question after a restart, for another one, 
 wire's id cannot tell these apart; what can is the asking's own identity, and whether the answer has been delivered.
 """
 
-import weakref
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hitl_nb._calls import Call
 from hitl_nb.journal._decisions import DECISION_OF, OpenCall, StoredDecision, rows_of
+from hitl_nb.journal._per_call import PerCall
 from hitl_nb.journal._rows import RowWriter
 from hitl_nb.journal._store import Store
 from hitl_nb.journal._transaction import Transaction
@@ -25,18 +25,23 @@ _OCCURRENCE: Final = "SELECT question FROM events WHERE occurrence = ? LIMIT 1"
 _CONTENT: Final = ("args_sha256", "tool", "message", "kind")
 
 
-@dataclass(eq=False, kw_only=True)
-class _Known:
+@dataclass(eq=False)
+class Known:
     """What this process knows of a call's question."""
 
-    generation: int
-    """In which file."""
+    generation: int | None = None
+    """In which file; None as long as nothing is written of it."""
 
-    id: int
+    id: int = 0
     """The row of the question."""
 
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Event → its columns, as they were written: should the file be deleted, they are written again."""
+
+    def note(self, generation: int, question: int, event: str, row: dict[str, Any]) -> None:
+        """Take down what is on disk now."""
+        self.generation, self.id = generation, question
+        self.rows[event] = row
 
 
 class Questions:
@@ -50,7 +55,7 @@ class Questions:
     def __init__(self, store: Store, rows: RowWriter) -> None:
         self._store = store
         self._rows = rows
-        self._known: weakref.WeakKeyDictionary[Call, _Known] = weakref.WeakKeyDictionary()
+        self._known = PerCall(lambda _: Known())
 
     # -- while writing ------------------------------------------------------------------------------------
 
@@ -59,52 +64,42 @@ class Questions:
 
         Only a tool call can be asked again: the id of an interrupt says nothing, LangGraph's is the same each time.
         """
-        adopted = self._known.get(call)
-        same = adopted.id if adopted and adopted.generation == transaction.generation else self._same(transaction, row)
+        known = self._known[call]
+        is_adopted = known.generation == transaction.generation
+        same = known.id if is_adopted else self._same(transaction, row)
         if same is not None and self._is_believed(transaction, same):
             about = {"ts": row["ts"], "occurrence": row["occurrence"], **self._rows.call(call)}
             transaction.append("asked_again", question=same, **about)
         else:
             same = transaction.append("asked", **row)
-        self._note(transaction, call, same, {"asked": row})
+        transaction.after(lambda: known.note(transaction.generation, same, "asked", row))
 
-    def of(self, transaction: Transaction, call: Call) -> int:
-        """Give the row of a call's question, appended if this file has none: an answer is not lost for want of it."""
-        known = self._known.get(call)
-        if known is not None and known.generation == transaction.generation:
-            return known.id
+    def of(self, transaction: Transaction, call: Call) -> tuple[Known, int]:
+        """Give what is known of a call, and the row of its question.
+
+        That is appended if this file has none: an answer is not lost for want of a question.
+        """
+        known = self._known[call]
+        if known.generation == transaction.generation:
+            return known, known.id
         found = transaction.one(_OCCURRENCE, (call.occurrence,))
-        if found is not None and known is None:
-            return int(found[0])
-        rows = {} if known is None else known.rows
-        asked = rows.get("asked") or self._rows.asked(call, "{}", None)
+        if found is not None and known.generation is None:
+            return known, int(found[0])
+        asked = known.rows.get("asked") or self._rows.asked(call, "{}", None)
         question = int(found[0]) if found is not None else self._same(transaction, asked)
         if question is None:
             question = transaction.append("asked", **asked)
-        for event, row in rows.items():
+        for event, row in known.rows.items():
             event_of = "SELECT 1 FROM events WHERE event = ? AND question = ?"
             if event != "asked" and transaction.one(event_of, (event, question)) is None:
-                transaction.append(event, **{**row, "question": question})
-        self._note(transaction, call, question, {"asked": asked, **rows})
-        return question
-
-    def keep(self, transaction: Transaction, call: Call, event: str, row: dict[str, Any]) -> None:
-        """Have a row of a call written again, should the file be deleted."""
-
-        def note() -> None:
-            known = self._known.get(call)
-            if known is not None:
-                known.rows[event] = row
-
-        transaction.after(note)
+                transaction.append(event, **row, question=question)
+        transaction.after(lambda: known.note(transaction.generation, question, "asked", asked))
+        return known, question
 
     def adopt(self, call: Call, stored: OpenCall | StoredDecision) -> None:
         """Take a call for another asking of a question that is in the file."""
-        self._known[call] = _Known(generation=self._store.generation, id=stored.question)
-
-    def _note(self, transaction: Transaction, call: Call, question: int, rows: dict[str, dict[str, Any]]) -> None:
-        known = _Known(generation=transaction.generation, id=question, rows=rows)
-        transaction.after(lambda: self._known.__setitem__(call, known))
+        known = self._known[call]
+        known.generation, known.id = self._store.generation, stored.question
 
     def _same(self, transaction: Transaction, row: dict[str, Any]) -> int | None:
         """The question with this id and content in this thread, if its answer was not delivered yet."""
@@ -128,8 +123,8 @@ class Questions:
         if isinstance(call, str):
             found = self._store.rows(_ANYWHERE, (call,))
             return int(found[0][0]) if found else None
-        known = self._known.get(call)
-        if known is not None and known.generation == self._store.generation:
+        known = self._known[call]
+        if known.generation == self._store.generation:
             return known.id
         found = self._store.rows(_OCCURRENCE, (call.occurrence,))
         return int(found[0][0]) if found else None

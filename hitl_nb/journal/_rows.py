@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from hitl_nb._calls import Call, Decision, edits_of
 from hitl_nb._encoding import encode
-from hitl_nb._schema import Validator
+from hitl_nb._schema import MISSING, Validator
 from hitl_nb.errors import InvalidValue
 from hitl_nb.journal._hiding import MASK, NO_FACTS, TypeFacts, facts_of, facts_of_type
+from hitl_nb.journal._per_call import PerCall
 from hitl_nb.journal._plain import json_text, sha256_of, storable
 from hitl_nb.journal._secrets import KnownSecrets
 from hitl_nb.journal._transaction import written
@@ -17,24 +18,37 @@ from hitl_nb.journal._transaction import written
 _MASKED: Final = json.dumps(MASK)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
+class _About:
+    """What is known of a call."""
+
+    columns: dict[str, Any]
+    """Those that each of its events has."""
+
+    shown: str | None = None
+    """Its arguments as JSON text, as they were when it was asked."""
+
+
 class RowWriter:
-    """Makes the columns of events."""
+    """Makes the columns of events.
 
-    secrets: KnownSecrets
-    """What must not be written; what is found here is added."""
+    Args:
+        secrets: What must not be written; what is found here is added.
+        thread: For calls that belong to none.
+    """
 
-    thread: str
-    """For calls that belong to none."""
+    def __init__(self, *, secrets: KnownSecrets, thread: str) -> None:
+        self.secrets = secrets
+        self.thread = thread
+        self._about = PerCall(self._new)
+
+    def _new(self, call: Call) -> _About:
+        texts = {"thread": call.thread_id or self.thread, "run": call.run_id, "call": call.id, "tool": call.name}
+        return _About(columns={name: storable(text) for name, text in texts.items()})
 
     def call(self, call: Call) -> dict[str, Any]:
         """Give the columns that every event of a call has."""
-        return {
-            "thread": storable(call.thread_id or self.thread),
-            "run": storable(call.run_id),
-            "call": storable(call.id),
-            "tool": storable(call.name),
-        }
+        return self._about[call].columns
 
     def asked(self, call: Call, arguments: str, parameters: Validator | None) -> dict[str, Any]:
         """Give the columns of a question.
@@ -63,7 +77,8 @@ class RowWriter:
 
     def _args(self, call: Call, arguments: str, facts: TypeFacts) -> str:
         if call.args is not None and call.asked_at is not None:
-            return self._clean(call.args, facts)
+            self._about[call].shown = text = json_text(call.args)
+            return self._clean(call.args, facts, text)
         # Never validated, so no schema can say where in it a secret stands.
         if facts.hider is None:
             return self.secrets.scrub_json(arguments) if _is_json(arguments) else json_text(arguments)
@@ -83,7 +98,7 @@ class RowWriter:
             **self.call(call),
             "ts": written(decision.at),
             "answer": answer,
-            "edited": None if answer is None else self._edited(call, decision),
+            "edited": None if given is None else self._edited(call, decision, given),
             "outcome": decision.outcome,
             "by": storable(self.secrets.scrub_text(decision.by)),
             "via": decision.via,
@@ -94,8 +109,11 @@ class RowWriter:
             "redacted": _redacted(answer=answer, result=None if result == decision.result else MASK),
         }
 
-    def _edited(self, call: Call, decision: Decision) -> str | None:
+    def _edited(self, call: Call, decision: Decision, given: str) -> str | None:
         """What was changed in the proposal; None if the answer is no form of it: then there is nothing to compare."""
+        shown = self._about[call].shown if call.offer is MISSING else None
+        if not decision.edits and _is_untouched(shown or json_text(call.original), given):
+            return "[]"
         edits = decision.edits or edits_of(call, decision.answer)
         return None if edits is None else self.secrets.scrub_json(json_text(list(edits)))
 
@@ -135,6 +153,19 @@ def _facts_of(value: Any, checks: object) -> TypeFacts:
         return facts_of(checks)
     type_: Any = type(value)
     return facts_of_type(type_) if hasattr(type_, "__pydantic_validator__") else NO_FACTS
+
+
+def _is_untouched(original: str, answer: str) -> bool:
+    """The usual case, told by the texts: what was proposed, or the only one of the arguments, as it was."""
+    if original == answer:
+        return True
+    if answer[0] not in "{[" or not original.endswith(f":{answer}}}"):
+        return False
+    # What is left of `{"steps":…}` is one key, and only then one JSON text.
+    key = original[1 : -len(answer) - 2]
+    if key.count('"') == 2:
+        return key[0] == key[-1] == '"'
+    return _is_json(key) and isinstance(json.loads(key), str)
 
 
 def _redacted(**texts: str | None) -> str | None:

@@ -83,21 +83,27 @@ class Store:
         """
         return self._writer.begin(append, durable=durable)
 
-    def result(self, future: Future[Any]) -> Any:
-        """Wait for something that began; also in the writing thread itself.
+    def write(self, append: Callable[[Transaction], Any], *, durable: bool = False) -> Any:
+        """Do the same and wait for it; that spares two changes of threads.
 
         Raises:
             JournalError: SQLite refused; nothing was written.
         """
-        return self._writer.result(future)
+        return self._writer.write(append, durable=durable)
 
     def _commit(self, some: Sequence[Work]) -> list[Outcome]:
         with self._lock:
             for _ in range(_REPLACED):
-                file = self._here()
+                file = self._opened()
                 works, durable = [work.append for work in some], any(work.durable for work in some)
-                transaction, outcomes = file.commit(works, durable=durable)
-                if not file.is_gone():
+                try:
+                    transaction, outcomes = file.commit(works, durable=durable)
+                finally:
+                    # Afterwards, not before: what went into a file that was deleted meanwhile is written again.
+                    is_gone = file.is_gone()
+                    if is_gone:
+                        self._open_again()
+                if not is_gone:
                     file.note(transaction)
                     transaction.committed()
                     return outcomes
@@ -155,7 +161,8 @@ class Store:
     @contextmanager
     def _reading(self) -> Iterator[tuple[File, Query]]:
         in_loop = _is_in_a_loop()
-        self._writer.settle(whatever_it_takes=not in_loop)
+        for store in (self, *_others_at(self._path, self)):
+            store._writer.settle(whatever_it_takes=not in_loop)
         with self._explaining():
             file = self._here()
             with file.reading:
@@ -183,11 +190,19 @@ class Store:
                 if not self._is_inherited:
                     self._file.abandon() if self._file.is_gone() else self._file.close()
 
-    def _here(self) -> File:
-        """The file that is at the path now."""
+    def _opened(self) -> File:
+        """The file that was opened last."""
         if not self._is_open:
             raise sqlite3.ProgrammingError("it is closed")
-        if self._is_inherited or self._file.is_gone():
+        if self._is_inherited:
+            with self._lock:
+                self._open_again()
+        return self._file
+
+    def _here(self) -> File:
+        """The file that is at the path now."""
+        file = self._opened()
+        if file.is_gone():
             with self._lock:
                 self._open_again()
         return self._file
@@ -211,10 +226,10 @@ class Store:
             raise self._explained(error) from error
 
     def _explained(self, error: BaseException) -> BaseException:
-        if not isinstance(error, sqlite3.Error):
+        if isinstance(error, Exception) and not isinstance(error, sqlite3.Error):
             return error
         explained = JournalError(
-            f"The journal `{self._path or 'memory'}` cannot be used: {error}. Write "
+            f"The journal `{self._path or 'memory'}` cannot be used: {error or type(error).__name__}. Write "
             "`Journal('/another/path/journal.sqlite')`, or `Session(..., journal=None)` to do without one."
         )
         explained.__cause__ = error
@@ -250,6 +265,11 @@ def _is_in_a_loop() -> bool:
 
 
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _others_at(path: Path | None, store: Store) -> list[Store]:
+    """Other stores of this process with the same file: what one has begun, the next is to read."""
+    return [] if path is None else [each for each in tuple(_stores) if each is not store and each._path == path]
 
 
 def _of_all(act: Callable[[Store], None]) -> None:

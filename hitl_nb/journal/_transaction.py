@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from hitl_nb.journal._chain import START, digest
+from hitl_nb.journal._chain import SHA256, START, digest
 from hitl_nb.journal._tables import COLUMNS, INSERT
 
 _LAST: Final = "SELECT id, sha256 FROM events ORDER BY id DESC LIMIT 1"
@@ -61,11 +61,13 @@ class Transaction:
         """
         last, last_hash = self.last()
         new = last + 1
-        row = {"id": new, "ts": ts or now(), "event": event, "question": new, "prev_sha256": last_hash, **fields}
-        row["sha256"] = digest(row)
-        self.connection.execute(INSERT, [row.get(name) for name in COLUMNS])
+        fields |= {"id": new, "ts": ts or now(), "event": event, "prev_sha256": last_hash}
+        fields.setdefault("question", new)
+        row = list(map(fields.get, COLUMNS))
+        row[SHA256] = sha256 = digest(row)
+        self.connection.execute(INSERT, row)
         self.before = self.before or (last, last_hash)
-        self.head = (new, row["sha256"])
+        self.head = (new, sha256)
         return new
 
     def last(self) -> tuple[int, str]:

@@ -7,9 +7,9 @@ around that changes SQLite's ``schema_version``, after which everything is read 
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from hitl_nb.journal._chain import fault, row_of
+from hitl_nb.journal._chain import ID, PREVIOUS, SHA256, fault
 from hitl_nb.journal._tables import GUARDS
 
 Query = Callable[..., list[tuple[Any, ...]]]
@@ -19,8 +19,7 @@ _CHUNK: Final = 1000
 _GUARDS: Final = f"SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name IN ({GUARDS})"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Span:
+class Span(NamedTuple):
     """Rows that are as they were written, one linked to the next."""
 
     first: int
@@ -50,12 +49,12 @@ class Trust:
             last: The id of the last.
             sha256: Its hash.
         """
-        with self._lock:
-            span = self._span
-            if span is None:
-                self._span = Span(first=first, last=last, sha256=sha256)
-            elif (span.last, span.sha256) == (first - 1, before):
-                self._span = Span(first=span.first, last=last, sha256=sha256)
+        # Without the lock: should `holds` not see it, it reads these rows itself.
+        span = self._span
+        if span is None:
+            self._span = Span(first, last, sha256)
+        elif span.last == first - 1 and span.sha256 == before:
+            self._span = Span(span.first, last, sha256)
 
     def holds(self, query: Query, ids: Sequence[int], *, uncommitted: bool = False) -> bool:
         """Whether rows are in the chain, from the earliest of them to the last of the file.
@@ -103,19 +102,17 @@ def _followed(query: Query, first: int, span: Span | None) -> Span | None:
     else:
         first, last, sha256 = span.first, span.last, span.sha256
     while chunk := query("SELECT * FROM events WHERE id > ? ORDER BY id LIMIT ?", (last, _CHUNK)):
-        for values in chunk:
-            row = row_of(values)
-            if fault(row, last, row["prev_sha256"] if sha256 is None else sha256):
+        for row in chunk:
+            if fault(row, last, row[PREVIOUS] if sha256 is None else sha256):
                 return None
-            last, sha256 = row["id"], row["sha256"]
+            last, sha256 = row[ID], row[SHA256]
     return None if sha256 is None else Span(first=first, last=last, sha256=sha256)
 
 
 def _is_linked(query: Query, id_: int, span: Span) -> bool:
     """Whether a row is what its own hash, and the next row, say."""
-    found = query("SELECT * FROM events WHERE id BETWEEN ? AND ? ORDER BY id", (id_, id_ + 1))
-    rows = [row_of(values) for values in found]
-    if not rows or fault(rows[0], id_ - 1, rows[0]["prev_sha256"]):
+    rows = query("SELECT * FROM events WHERE id BETWEEN ? AND ? ORDER BY id", (id_, id_ + 1))
+    if not rows or fault(rows[0], id_ - 1, rows[0][PREVIOUS]):
         return False
-    said: str = span.sha256 if id_ == span.last else rows[-1]["prev_sha256"]
-    return said == str(rows[0]["sha256"])
+    said: str = span.sha256 if id_ == span.last else rows[-1][PREVIOUS]
+    return said == str(rows[0][SHA256])

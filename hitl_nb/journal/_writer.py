@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hitl_nb.journal._file import PATIENCE, Locked
@@ -20,7 +20,7 @@ _MOST: Final = 64
 """Pieces in one transaction."""
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False)
 class Work:
     """One piece: all of it is written, or nothing."""
 
@@ -30,11 +30,15 @@ class Work:
     durable: bool
     """Whether it has to survive a power failure."""
 
-    future: Future[Any] = field(default_factory=Future)
-    """Done once it is on disk."""
+    future: Future[Any] | None = None
+    """Done once it is on disk; None if whoever wants it written does that."""
 
     give_up: float | None = None
     """When to stop waiting for another process; set when the waiting begins."""
+
+
+class _WriterThread(threading.Thread):
+    """Told from all others."""
 
 
 class Writer:
@@ -78,25 +82,38 @@ class Writer:
 
         The future cannot be cancelled: what began is written, whether or not anybody waits for it.
         """
-        work = Work(append=append, durable=durable)
-        work.future.set_running_or_notify_cancel()
+        future = self._queued(Work(append, durable))
         with self._changed:
-            if self.closed:
-                work.future.set_exception(self._explained(sqlite3.ProgrammingError("it is closed")))
-                return work.future
-            self._queue.append(work)
-            self._begun += 1
             elsewhere = self._has_thread()
             self._changed.notify_all()
         if not elsewhere:
             self._drain()
-        return work.future
+        return future
 
-    def result(self, future: Future[Any]) -> Any:
-        """Wait for something that began, also in the writing thread itself (a callback of something that is done)."""
-        if threading.current_thread() is self._thread:
+    def write(self, append: Callable[[Transaction], Any], *, durable: bool) -> Any:
+        """Do the same and wait for it; where nothing else waits, it is written here and now."""
+        work = Work(append, durable)
+        with self._turn:
+            outcomes = None if self._queue or self.closed else self._attempts([work])
+        if outcomes is None:
+            future = self._queued(work)
             self._drain()
-        return future.result()
+            return future.result()
+        [(result, error)] = outcomes
+        if error is not None:
+            raise self._explained(error)
+        return result
+
+    def _queued(self, work: Work) -> Future[Any]:
+        future = work.future = Future()
+        future.set_running_or_notify_cancel()
+        with self._changed:
+            if self.closed:
+                future.set_exception(self._explained(sqlite3.ProgrammingError("it is closed")))
+            else:
+                self._queue.append(work)
+                self._begun += 1
+        return future
 
     def settle(self, *, whatever_it_takes: bool) -> None:
         """Wait until all that began before is written.
@@ -104,8 +121,8 @@ class Writer:
         Args:
             whatever_it_takes: Also wait where another process has locked the file; else give up as soon as it has.
         """
-        if threading.current_thread() is self._thread:
-            return
+        if isinstance(threading.current_thread(), _WriterThread):
+            return  # a callback of what is written already; waiting would be for itself
         with self._changed:
             last = self._begun
             self._changed.wait_for(lambda: self._done >= last or (self._is_held_up and not whatever_it_takes))
@@ -148,18 +165,18 @@ class Writer:
         self._queue.clear()
         self._thread, self._pausing, self._done = None, False, self._begun
         self._new_locks()
-        for work in left:
-            error = sqlite3.ProgrammingError("the process that this one was forked from writes it")
-            work.future.set_exception(self._explained(error))
+        error = sqlite3.ProgrammingError("the process that this one was forked from writes it")
+        for future in (work.future for work in left if work.future):
+            future.set_exception(self._explained(error))
 
     # -- writing ------------------------------------------------------------------------------------------
 
     def _has_thread(self) -> bool:
         """Whether there is a thread for it; started if need be. Held: `_changed`."""
-        if self._in_place:
+        if self._in_place or (self.closed and not self._queue):
             return False
         if self._thread is None or not self._thread.is_alive():
-            thread = threading.Thread(target=self._run, name="hitl_nb journal", daemon=True)
+            thread = _WriterThread(target=self._run, name="hitl_nb journal", daemon=True)
             try:
                 thread.start()
             except RuntimeError:  # a platform without threads, or an interpreter that is shutting down
@@ -181,41 +198,51 @@ class Writer:
         """Write what there is, in order."""
         while some := self._written():
             # Without the lock: whoever waits for it may go on and have something to write.
-            for work, (result, error) in some:
+            for future, (result, error) in some:
                 if error is None:
-                    work.future.set_result(result)
+                    future.set_result(result)
                 else:
-                    work.future.set_exception(self._explained(error))
+                    future.set_exception(self._explained(error))
 
-    def _written(self) -> list[tuple[Work, Outcome]]:
+    def _written(self) -> list[tuple[Future[Any], Outcome]]:
         """Write the oldest and give what came of them; nothing, if there are none or writing has to pause."""
         with self._turn:
             some = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST))]
-            outcomes = None
-            while some and outcomes is None:
-                if self._pausing:
-                    self._queue.extendleft(reversed(some))
-                    return []
-                outcomes = self._attempt(some)
-            with self._changed:
-                self._done += len(some)
-                self._is_held_up = False
-                self._changed.notify_all()
-            return list(zip(some, outcomes or [], strict=True))
+            outcomes = self._attempts(some) if some else []
+            if outcomes is None:
+                self._queue.extendleft(reversed(some))
+                return []
+            if some:
+                with self._changed:
+                    self._done += len(some)
+                    self._changed.notify_all()
+            return [(work.future, outcome) for work, outcome in zip(some, outcomes, strict=True) if work.future]
 
-    def _attempt(self, some: Sequence[Work]) -> list[Outcome] | None:
-        """Give what came of them; None if another process has to be waited for."""
-        try:
-            return self._commit(some)
-        except Locked as locked:
-            now = time.monotonic()
-            for work in some:
-                work.give_up = work.give_up or now + PATIENCE
-            if any(now >= (work.give_up or now) for work in some):
-                return [(None, locked.error)] * len(some)
-            with self._changed:
-                self._is_held_up = True
-                self._changed.notify_all()
-            return None
-        except BaseException as error:  # it belongs to whoever waits for this work
-            return [(None, error)] * len(some)
+    def _attempts(self, some: Sequence[Work]) -> list[Outcome] | None:
+        """Give what came of them, after waiting for other processes; None if writing has to pause first."""
+        while not self._pausing:
+            try:
+                outcomes = self._commit(some)
+            except Locked as locked:
+                if self._is_in_vain(some):
+                    outcomes = [(None, locked.error)] * len(some)
+                else:
+                    self._hold_up(True)
+                    continue
+            except BaseException as error:  # it belongs to whoever waits for this work
+                outcomes = [(None, error)] * len(some)
+            if self._is_held_up:
+                self._hold_up(False)
+            return outcomes
+        return None
+
+    def _is_in_vain(self, some: Sequence[Work]) -> bool:
+        now = time.monotonic()
+        for work in some:
+            work.give_up = work.give_up or now + PATIENCE
+        return any(now >= (work.give_up or now) for work in some)
+
+    def _hold_up(self, is_held_up: bool) -> None:
+        with self._changed:
+            self._is_held_up = is_held_up
+            self._changed.notify_all()

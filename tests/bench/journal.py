@@ -2,16 +2,20 @@
 
     python -m tests.bench.journal [--rows 10000 100000] [--json]
 
-Writing is mostly waiting for the disk, so it is measured in wall time; the anchors do the same two commits with the
-same pragmas (question NORMAL, answer FULL), in turns with ours: *lean* is a table of five columns with a prepared text,
-*same rows* the very rows that the journal has made, indices included. Reading is CPU time. A figure is the median of
-the pairwise ratios; milliseconds differ by machine.
+Writing is mostly waiting for the disk, so it is measured in wall time; the anchors do the same commits with the same
+pragmas (question NORMAL, answer FULL), in turns with ours: *lean* is a table of five columns with a prepared text,
+*same rows* the very rows that the journal has made, indices included. A decision *with its grant* is four rows: asked,
+answered, started (FULL), ended. A thread is saved once an answer, of 100 and of 1,000 calls that stand open together,
+and in the two forms that a history may be given in. Reading is CPU time. A figure is the median of the pairwise ratios;
+milliseconds differ by machine.
 """
 
 import argparse
 import asyncio
+import bisect
 import gc
 import json
+import random
 import sqlite3
 import statistics
 import tempfile
@@ -25,6 +29,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from hitl_nb import Call
+from hitl_nb._calls import Handle
 from hitl_nb._schema import validator_for
 from hitl_nb.journal import Journal
 from hitl_nb.journal._queries import _CALLS
@@ -33,6 +38,9 @@ from hitl_nb.journal._tables import CREATE, INSERT
 DECISIONS = 300
 PAIRS = 15
 THREADS = 100
+SIZES = (100, 1000)
+SAVINGS = 5
+"""Pairs of conversations."""
 
 
 class Step(BaseModel):
@@ -59,7 +67,7 @@ def decided(number: int, args: Steps) -> Call:
         thread_id=f"t{number % THREADS}",
         run_id="r",
     )
-    call._open(args)
+    Handle.of(call).open_now(args)
     call.respond(args.steps, by="ada", via="card")
     return call
 
@@ -72,14 +80,14 @@ def bare(path: Path, tables: Iterable[str]) -> sqlite3.Connection:
     return connection
 
 
-def two_commits(
-    connection: sqlite3.Connection, insert: str, question: tuple[Any, ...], answer: tuple[Any, ...]
-) -> None:
-    """Do what the journal does: the question, then the answer with a forced sync."""
-    connection.execute(insert, question)
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute(insert, answer)
-    connection.execute("PRAGMA synchronous=NORMAL")
+def commits(connection: sqlite3.Connection, insert: str, rows: Iterable[tuple[tuple[Any, ...], bool]]) -> None:
+    """Do what the journal does: a commit a row, some with a forced sync."""
+    for row, durable in rows:
+        if durable:
+            connection.execute("PRAGMA synchronous=FULL")
+        connection.execute(insert, row)
+        if durable:
+            connection.execute("PRAGMA synchronous=NORMAL")
 
 
 LEAN = ("CREATE TABLE events (id INTEGER PRIMARY KEY, ts TEXT, call TEXT, args TEXT, answer TEXT)",)
@@ -103,32 +111,96 @@ def cpu(work: Callable[[], object]) -> float:
 def writing(folder: Path) -> dict[str, float]:
     """Give the figures of single decisions."""
     text, stamp = LARGE.model_dump_json(), "2026-01-02T03:04:05.000000+00:00"
-    times: dict[str, list[float]] = {"ours": [], "lean": [], "same rows": []}
+    times: dict[str, list[float]] = {name: [] for name in ("ours", "lean", "same rows", "granted", "granted rows")}
+    calls = [decided(number, LARGE) for number in range(2 * DECISIONS)]
     with (
         Journal(folder / "ours.sqlite") as journal,
         closing(bare(folder / "lean.sqlite", LEAN + LEAN_INDEX)) as lean,
         closing(bare(folder / "same.sqlite", CREATE)) as same,
+        closing(sqlite3.connect(folder / "ours.sqlite")) as made,
     ):
         for number in range(DECISIONS):
-            call = decided(number, LARGE)
+            call, granted = calls[2 * number], calls[2 * number + 1]
 
             def ours(call: Call = call) -> None:
                 journal.asked(call, arguments=text)
                 journal.answered(call)
 
+            def ours_granted(call: Call = granted) -> None:
+                journal.asked(call, arguments=text)
+                journal.answered(call)
+                journal.start(call)
+                journal.ended(call, "done")
+
             def five_columns(id_: str = call.id) -> None:
                 insert = "INSERT INTO events VALUES (NULL, ?, ?, ?, ?)"
-                two_commits(lean, insert, (stamp, id_, text, None), (stamp, id_, None, text))
+                commits(lean, insert, [((stamp, id_, text, None), False), ((stamp, id_, None, text), True)])
+
+            def same_rows(count: int) -> Callable[[], None]:
+                rows = made.execute("SELECT * FROM events ORDER BY id DESC LIMIT ?", (count,)).fetchall()[::-1]
+                durable = [row[2] in ("answered", "started") for row in rows]
+                return lambda: commits(same, INSERT, zip(rows, durable, strict=True))
 
             times["ours"].append(wall(ours))
-            question, answer = journal._store.rows("SELECT * FROM events ORDER BY id DESC LIMIT 2")[::-1]
+            again = same_rows(2)
             times["lean"].append(wall(five_columns))
-            times["same rows"].append(wall(lambda q=question, a=answer: two_commits(same, INSERT, q, a)))
+            times["same rows"].append(wall(again))
+            times["granted"].append(wall(ours_granted))
+            times["granted rows"].append(wall(same_rows(4)))
     return {
         "decision, µs": statistics.median(times["ours"]) * 1e6,
+        "decision with its grant, µs": statistics.median(times["granted"]) * 1e6,
         **{f"decision / sqlite3, {name}": ratio(times["ours"], times[name]) for name in ("lean", "same rows")},
+        "decision with its grant / sqlite3, same rows": ratio(times["granted"], times["granted rows"]),
         **{f"sqlite3, {name}, µs": statistics.median(times[name]) * 1e6 for name in ("lean", "same rows")},
     }
+
+
+def saving(folder: Path) -> dict[str, float]:
+    """Give the figures of a conversation that is saved once an answer, with so many calls open together."""
+    figures: dict[str, float] = {}
+    for form in ("array", "texts"):
+        times: dict[int, list[float]] = {size: [] for size in SIZES}
+        for pair in range(SAVINGS):
+            for size in SIZES:
+                path = folder / f"{form}-{size}-{pair}.sqlite"
+                with Journal(path) as journal:
+                    histories = list(answered_one_by_one(size, form))
+                    times[size].append(wall(lambda all_=histories, to=journal: saved(to, all_)))
+                    figures[f"{size} answers, {form}, MB of rows"] = written_bytes(journal) / 1e6
+        few, many = SIZES
+        figures[f"{many} answers, {form}, ms"] = statistics.median(times[many]) * 1e3
+        figures[f"{many} / {few} answers, {form}"] = ratio(times[many], times[few])
+    return figures
+
+
+def saved(journal: Journal, histories: Iterable[Any]) -> None:
+    """Save a conversation again and again."""
+    for messages in histories:
+        journal.begin_save_thread("t", messages, "{}")
+    journal.load_thread("nothing")  # waits for what has begun
+
+
+def answered_one_by_one(size: int, form: str) -> Iterable[Any]:
+    """Give a history that grows by one answer, in any order, each where its call stands."""
+    calls = [
+        {"id": f"call_{n}", "function": {"name": "plan", "arguments": SMALL.model_dump_json()}} for n in range(size)
+    ]
+    messages = [{"id": "1", "role": "assistant", "toolCalls": calls}]
+    results = [{"id": f"r{n}", "role": "tool", "toolCallId": f"call_{n}", "content": "done"} for n in range(size)]
+    places = list(range(size))
+    random.Random(1).shuffle(places)
+    texts = [json.dumps(message) for message in messages], [json.dumps(result) for result in results]
+    given: list[int] = []
+    for place in places:
+        bisect.insort(given, place)
+        parts = [*texts[0], *(texts[1][each] for each in given)]
+        yield parts if form == "texts" else f"[{','.join(parts)}]"
+
+
+def written_bytes(journal: Journal) -> int:
+    """Give the characters of all saves."""
+    return sum(len(row["value"]) for row in journal if row["event"] == "thread_saved")
 
 
 def ratio(ours: list[float], anchor: list[float]) -> float:
@@ -137,17 +209,17 @@ def ratio(ours: list[float], anchor: list[float]) -> float:
 
 
 def filled(path: Path, rows: int) -> tuple[Journal, float]:
-    """Give a journal of so many decided calls, and the CPU seconds a call to make it (without commits)."""
+    """Give a journal of so many decided calls, and the CPU seconds a call to make it."""
     journal, text = Journal(path), SMALL.model_dump_json()
     spent = 0.0
     for first in range(0, rows, 1000):
         made = [decided(number, SMALL) for number in range(first, min(first + 1000, rows))]
 
         def append(calls: list[Call] = made) -> None:
-            with journal._store.writing() as transaction:
-                for call in calls:
-                    question = transaction.append("asked", **journal._rows.asked(call, text, None))
-                    transaction.append("answered", question=question, **journal._rows.answered(call, call._decision))
+            for call in calls:
+                journal.begin_asked(call, arguments=text)
+                journal.begin_answered(call)
+            journal.load_thread("nothing")  # waits for what has begun
 
         spent += cpu(append)
     return journal, spent / rows
@@ -189,7 +261,7 @@ async def measured(sizes: list[int]) -> dict[str, dict[str, float]]:
     gc.freeze()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        figures = {"one decision": writing(folder)}
+        figures = {"one decision": writing(folder), "a conversation": saving(folder)}
         for rows in sizes:
             figures[f"{rows} calls"] = reading(folder, rows)
     return figures
@@ -207,7 +279,7 @@ def main() -> None:
         return
     for part, values in figures.items():
         for name, value in values.items():
-            print(f"{part:>15}  {name:<40} {value:.4g}")
+            print(f"{part:>15}  {name:<45} {value:.4g}")
 
 
 if __name__ == "__main__":
