@@ -13,6 +13,7 @@ What goes over the wire: facts/kernel.md, section 9.1.
 """
 
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -163,6 +164,18 @@ class Widget:
     def send(self, content: Any, buffers: Sequence[bytes] = ()) -> str:
         """Send a custom message, as anywidget's `model.send` and a Button's click do; return its id."""
         return self.kernel.comm_msg(self.comm_id, {"method": "custom", "content": content}, buffers)
+
+    def respond(self, item: Message, value: Any) -> str:
+        """Press a card's button; `item` is the card as it was drawn. Returns the message's id."""
+        return self._click(item, {"op": "respond", "value": value})
+
+    def decline(self, item: Message, reason: str = "") -> str:
+        """Say no on a card, likewise."""
+        return self._click(item, {"op": "decline", "reason": reason})
+
+    def _click(self, item: Message, what: Message) -> str:
+        click = {"call_id": item["id"], "turn": item["turn"]["token"], "click": uuid.uuid4().hex}
+        return self.send({**what, **click})
 
     def change(self, **traits: Any) -> str:
         """Change traits, as a person at a checkbox does; return the message's id."""

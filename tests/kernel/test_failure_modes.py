@@ -12,8 +12,7 @@ def start(kernel: Kernel, code: str) -> str:
 
 
 def answer(widget, checked=(True, True, True)):
-    call_id = card(widget, "executing")["id"]
-    widget.send({"op": "respond", "call_id": call_id, "value": {"checked": list(checked)}})
+    widget.respond(card(widget, "executing"), {"checked": list(checked)})
 
 
 def test_A1_a_click_reaches_the_cell_that_awaits_it(kernel):

@@ -51,7 +51,7 @@ def ready(kernel: Kernel) -> Kernel:
 
 
 def answer(widget, question, value):
-    widget.send({"op": "respond", "call_id": question["id"], "value": value})
+    widget.respond(question, value)
 
 
 def with_faults(widget):
@@ -100,17 +100,18 @@ def test_a_bad_edit_comes_back_to_its_place_and_a_good_one_reaches_the_agent(rea
 
 
 @pytest.mark.parametrize(
-    ("message", "outcome", "status"),
+    ("sent", "outcome", "status"),
     [
-        ({"op": "respond", "value": {"edits": []}}, "answered", None),
-        ({"op": "respond", "value": {"instead": "the other shop"}}, "declined", "answered_instead"),
-        ({"op": "decline", "reason": "too dear"}, "declined", "declined"),
+        ({"edits": []}, "answered", None),
+        ({"instead": "the other shop"}, "declined", "answered_instead"),
+        (None, "declined", "declined"),
     ],
 )
-def test_a_proposal_is_confirmed_answered_instead_or_declined(ready, message, outcome, status):
+def test_a_proposal_is_confirmed_answered_instead_or_declined(ready, sent, outcome, status):
     cell = ready.execute("reply = await session.run('Go'); print(reply.decisions[0].outcome)")
     widget = ask(ready, cell)
-    widget.send({**message, "call_id": card(widget, "executing")["id"]})
+    question = card(widget, "executing")
+    widget.respond(question, sent) if sent is not None else widget.decline(question, "too dear")
     assert ready.output(cell) == outcome
     result = json.loads(ready.run("print(agent.results(1)['call_1'])"))
     assert result.get("status") == status

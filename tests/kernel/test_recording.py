@@ -17,7 +17,7 @@ def test_a_click_is_recorded_and_replayed_without_anybody(ready: Kernel, tmp_pat
     cell = ready.execute(f"with record({path!r}):\n    reply = await fresh().run('Go')\nprint(reply.text)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
-    widget.send({"op": "respond", "call_id": question["id"], "value": {"checked": [True, False, True]}})
+    widget.respond(question, {"checked": [True, False, True]})
     assert ready.output(cell) == "Off we go."
     [answer] = json.loads((tmp_path / "case.json").read_text())["answers"]
     assert [step["status"] for step in answer["answer"]] == ["enabled", "disabled", "enabled"]

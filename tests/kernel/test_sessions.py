@@ -51,9 +51,15 @@ def root_of(kernel: Kernel, cell: str) -> Widget | None:
     return None
 
 
+def drawn(widget: Widget) -> list[dict]:
+    """Every state of every card, in order."""
+    return [item for message in widget.received for item in message.get("items", []) if item["type"] == "call"]
+
+
 def card(widget: Widget, status: str) -> dict | None:
-    items = [item for message in widget.received for item in message.get("items", []) if item["type"] == "call"]
-    return next((item for item in reversed(items) if item["status"] == status), None)
+    """The newest card with this status; ``executing``: one that a click can answer."""
+    is_it = (item for item in reversed(drawn(widget)) if item["status"] == status)
+    return next((item for item in is_it if item["turn"]["open"] or status != "executing"), None)
 
 
 def said(widget: Widget, op: str) -> dict | None:
@@ -66,7 +72,7 @@ def test_a_click_ends_the_waiting_cell_and_the_next_request_holds_the_choice(rea
     widget = ask(ready, cell)
     question = card(widget, "executing")
     assert [step["label"] for step in question["props"]["steps"]] == ["pack", "launch", "land"]
-    widget.send({"op": "respond", "call_id": question["id"], "value": {"checked": [True, False, True]}})
+    widget.respond(question, {"checked": [True, False, True]})
     assert ready.output(cell) == "Off we go."
     assert ready.output(after) == "next cell"
     result = json.loads(ready.run("print(agent.results(1)['call_1'])"))
@@ -78,13 +84,11 @@ def test_a_click_ends_the_waiting_cell_and_the_next_request_holds_the_choice(rea
 def test_a_late_and_a_double_click_change_nothing(ready):
     cell = ready.execute("reply = await session.run('Go'); print(reply.decisions[0].late)")
     widget = ask(ready, cell)
-    call_id = card(widget, "executing")["id"]
-    first = {"op": "respond", "call_id": call_id, "value": {"checked": [True, True, True]}}
-    second = {"op": "respond", "call_id": call_id, "value": {"checked": [False, False, False]}}
-    widget.send(first)
-    widget.send(second)
+    question = card(widget, "executing")
+    widget.respond(question, {"checked": [True, True, True]})
+    widget.respond(question, {"checked": [False, False, False]})
     ready.output(cell)
-    widget.send(second)
+    widget.respond(question, {"checked": [False, False, False]})
     statuses = "print([step['status'] for step in json.loads(agent.results(1)['call_1'])])"
     assert ready.run(f"import json; {statuses}") == "['enabled', 'enabled', 'enabled']"
     ready.until(lambda: len([m for m in widget.received if m["op"] == "answered"]) == 3, "three acknowledgements")
@@ -94,12 +98,12 @@ def test_a_late_and_a_double_click_change_nothing(ready):
 def test_an_answer_that_does_not_fit_is_refused_on_the_card_and_the_question_stays_open(ready):
     cell = ready.execute("print((await session.run('Go')).decisions[0].outcome)")
     widget = ask(ready, cell)
-    call_id = card(widget, "executing")["id"]
-    widget.send({"op": "respond", "call_id": call_id, "value": {"checked": [True]}})
+    question = card(widget, "executing")
+    widget.respond(question, {"checked": [True]})
     refused = ready.until(lambda: [m for m in widget.received if m["op"] == "answered"], "an acknowledgement")
     assert refused[0]["accepted"] is False
     assert "3 steps" in refused[0]["error"]
-    widget.send({"op": "decline", "call_id": call_id, "reason": "not today"})
+    widget.decline(question, "not today")
     assert ready.output(cell) == "declined"
     assert json.loads(ready.run("print(agent.results(1)['call_1'])"))["reason"] == "not today"
 
@@ -121,29 +125,27 @@ def test_a_run_in_the_background_leaves_its_cell_and_is_awaited_later(ready):
     ready.output(cell)
     widget = ask(ready, cell)
     assert ready.run("print(run.status)") == "waiting"
-    widget.send({"op": "respond", "call_id": card(widget, "executing")["id"], "value": {"checked": [True] * 3}})
+    widget.respond(card(widget, "executing"), {"checked": [True] * 3})
     assert ready.run("print((await run).text)") == "Off we go."
 
 
 def test_what_the_browser_missed_it_gets_on_asking(ready):
     cell = ready.execute("await session.run('Go'); print('done')")
     widget = ask(ready, cell)
-    call_id = card(widget, "executing")["id"]
+    question = card(widget, "executing")
     snapshot = ready.until(lambda: said(widget, "snapshot"), "an answer to hello")
     assert [item["type"] for item in snapshot["items"]] == ["message", "call"]
     newest = max(message["seq"] for message in widget.received)
     widget.send({"op": "hello", "have": newest})
     assert ready.until(lambda: said(widget, "same"), "an answer to the poll")["seq"] == newest
-    widget.send({"op": "decline", "call_id": call_id, "reason": ""})
+    widget.decline(question)
     ready.output(cell)
 
 
 def test_the_saved_output_is_the_record_in_html_and_text(ready):
     cell = ready.execute("await session.run('Go'); None")
     widget = ask(ready, cell)
-    widget.send(
-        {"op": "respond", "call_id": card(widget, "executing")["id"], "value": {"checked": [True, False, True]}}
-    )
+    widget.respond(card(widget, "executing"), {"checked": [True, False, True]})
     ready.output(cell)
     saved = ready.about(cell, "update_display_data")[-1]["data"]
     assert set(saved) == {"text/html", "text/plain"}
@@ -169,8 +171,7 @@ def test_the_journal_has_asked_shown_answered_and_delivered_in_this_order(ready)
     widget = ask(ready, cell)
     seq = max(message["seq"] for message in widget.received)
     widget.send({"op": "hello", "have": seq})
-    call_id = card(widget, "executing")["id"]
-    widget.send({"op": "respond", "call_id": call_id, "value": {"checked": [True, True, False]}})
+    widget.respond(card(widget, "executing"), {"checked": [True, True, False]})
     ready.output(cell)
     rows = ready.run("print([row[0] for row in journal._store.rows('SELECT event FROM events ORDER BY id', ())])")
     order = ["asked", "shown", "answered", "delivered"]
