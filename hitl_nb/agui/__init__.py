@@ -18,10 +18,10 @@ Or, with all events at hand: `apply(verify(expand_chunks(events)))`. `PartialArg
 tool call while they are being written. The behaviour is that of the released web client, @ag-ui/client 1.0.
 """
 
-from hitl_nb.agui._apply import Conversation, apply
-from hitl_nb.agui._chunks import ChunkExpander, expand_chunks
+from hitl_nb.agui._chunk_events import ChunkExpander, expand_chunks
 from hitl_nb.agui._events import parse_event
 from hitl_nb.agui._partial import PartialArgs
+from hitl_nb.agui._reduce import Conversation, apply
 from hitl_nb.agui._verify import Verifier, verify
 
 __all__ = [

@@ -7,7 +7,7 @@ be inventing).
 
 import logging
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from ag_ui.core import BaseEvent, Event
 from pydantic import ValidationError
@@ -26,7 +26,7 @@ EVENT_CLASSES = _classes()
 """Every event the installed ag-ui-protocol knows, by the wire's `type`."""
 
 
-def parse_event(data: Mapping[str, Any]) -> Event | None:
+def parse_event(data: Mapping[str, object]) -> Event | None:
     """Read one event as JSON gave it: camelCase keys, `type` as the discriminator.
 
     Returns:

@@ -5,12 +5,11 @@ and the validation of the whole text, and nothing can be confirmed before that.
 
 Why a reparse with a back-off, not a push parser: one parse is a few microseconds of Rust, and when it runs
 only after the text has grown by a share, all parses together read each character at most 21 times however
-long the text gets (facts/performance.md §1.4).
+long the text gets; `tests/bench/partial_args.py` measures it.
 """
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from pydantic_core import from_json
 
@@ -40,7 +39,7 @@ class PartialArgs:
         clock: Seconds that only go up; `time.monotonic` unless a test brings its own.
     """
 
-    preview: dict[str, Any] | None
+    preview: dict[str, object] | None
     """What the text surely says; None as long as that is not an object. It may lag behind the text by 5 % or
     a second, whichever is less, until `finish`. Replaced by a new object, never changed."""
 
@@ -75,8 +74,8 @@ class PartialArgs:
         if new and (new >= _GROWTH * self._length or self._clock() - self._parsed_at >= _PATIENCE):
             self._parse()
 
-    def finish(self) -> dict[str, Any] | None:
-        """Bring the preview up to date with the whole text, and give it."""
+    def finish(self) -> dict[str, object] | None:
+        """Bring the preview up to date with the whole text, and return it."""
         if self._parsed_length != self._length:
             self._parse()
         return self.preview

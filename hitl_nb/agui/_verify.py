@@ -1,19 +1,28 @@
 """Is this stream of events a legal one?
 
 A person is asked on the strength of these events, so a broken stream has to stop the run, not become a
-question with half of its arguments. The rules are the ones the released web client enforces (`verifyEvents`
-of @ag-ui/client 1.0, facts/copilotkit.md §4.1). Interleaving is legal, and so is opening a closed id again;
-whether arguments are JSON, or a result has a call, is not looked at here.
+question with half of its arguments. The rules are the ones the released web client enforces, `verifyEvents`
+of @ag-ui/client 1.0. Interleaving is legal, and so is opening a closed id again; whether arguments are JSON,
+or a result has a call, is not looked at here.
+
+Two ideas are checked together. *Streams*: no start of what is open, nothing for what is not open, nothing
+open at the end. *Owners*: an event may carry the id of the subagent it comes from, and what one producer
+opened, another must not continue, since its text would stand in the other's message. So the opener is
+remembered for the whole run, also after the close (an encrypted value may come later). No tag on a
+continuation means "whoever owns it".
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from ag_ui.core import (
     ActivityDeltaEvent,
     ActivitySnapshotEvent,
+    AssistantMessage,
     Event,
     EventType,
+    Message,
     MessagesSnapshotEvent,
     ReasoningEncryptedValueEvent,
     RunErrorEvent,
@@ -25,11 +34,17 @@ from ag_ui.core import (
     SubagentFinishedEvent,
     SubagentStartedEvent,
     ToolCallResultEvent,
+    ToolCallStartEvent,
 )
+from pydantic import BaseModel
 
-from hitl_nb.agui._owners import Kind, Owners, refuse_null_tag
-from hitl_nb.agui._streams import STREAM_OF, OpenStreams
 from hitl_nb.errors import ProtocolError
+
+_Kind = Literal["message", "tool call", "activity", "reasoning"]
+"""Ids are unique within a kind only: a message and a tool call may share one."""
+
+_Key = tuple[_Kind, str]
+_KIND_OF_ROLE: dict[str, _Kind] = {"reasoning": "reasoning", "activity": "activity"}
 
 _Phase = Literal["new", "running", "finished", "failed"]
 _MAY_COME: dict[_Phase, tuple[frozenset[EventType], str]] = {
@@ -48,6 +63,88 @@ _MAY_COME: dict[_Phase, tuple[frozenset[EventType], str]] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Stream:
+    """One kind of thing that is started, continued and ended, and the events that do it."""
+
+    noun: str
+    kind: _Kind
+    start: EventType
+    more: EventType | None
+    end: EventType
+    id_field: str = "message_id"
+
+
+# One table instead of one rule a kind, since the protocol treats them alike.
+_STREAMS = (
+    _Stream(
+        noun="text message",
+        kind="message",
+        start=EventType.TEXT_MESSAGE_START,
+        more=EventType.TEXT_MESSAGE_CONTENT,
+        end=EventType.TEXT_MESSAGE_END,
+    ),
+    _Stream(
+        noun="tool call",
+        kind="tool call",
+        start=EventType.TOOL_CALL_START,
+        more=EventType.TOOL_CALL_ARGS,
+        end=EventType.TOOL_CALL_END,
+        id_field="tool_call_id",
+    ),
+    # A span and the message inside it may share an id (many producers do it), so they are two streams; but
+    # not two owners: what one agent thinks, another cannot continue.
+    _Stream(
+        noun="reasoning message",
+        kind="reasoning",
+        start=EventType.REASONING_MESSAGE_START,
+        more=EventType.REASONING_MESSAGE_CONTENT,
+        end=EventType.REASONING_MESSAGE_END,
+    ),
+    _Stream(
+        noun="reasoning span",
+        kind="reasoning",
+        start=EventType.REASONING_START,
+        more=None,
+        end=EventType.REASONING_END,
+    ),
+)
+_STREAM_OF = {kind: stream for stream in _STREAMS for kind in (stream.start, stream.more, stream.end) if kind}
+
+
+class _Owners(dict[_Key, str | None]):
+    """The owner of each id of this run: a subagent's run id, or None for the parent agent.
+
+    Who opens something again takes it away from nobody (``setdefault``); what is made anew, a tool's result or a
+    replaced activity, has the owner who made it.
+    """
+
+    def check(self, event: Event, key: _Key) -> None:
+        """Refuse an event whose tag names another owner than the one on record."""
+        tag: str | None = getattr(event, "subagent_run_id", None)
+        if tag is not None and self.get(key, tag) != tag:
+            raise self.disagreement(event, key)
+
+    def disagreement(self, event: Event, key: _Key) -> ProtocolError:
+        """Return the error for an event that touches what somebody else owns."""
+        (kind, entity), owner = key, self[key]
+        tag: str | None = getattr(event, "subagent_run_id", None)
+        whose = "the parent agent" if owner is None else f"subagent `{owner}`"
+        return ProtocolError(
+            f"`{event.type.value}` of subagent `{tag}` touches the {kind} `{entity}`, which belongs to {whose}; "
+            "use an id of its own."
+        )
+
+    def read(self, messages: Iterable[Message]) -> None:
+        """Record the owners in a history; a call belongs to whom its message belongs to."""
+        for message in messages:
+            _refuse_null_tag(message, f"the message `{message.id}`")
+            self[_KIND_OF_ROLE.get(message.role, "message"), message.id] = message.subagent_run_id
+            if isinstance(message, AssistantMessage):
+                for call in message.tool_calls or ():
+                    self["tool call", call.id] = message.subagent_run_id
+
+
 class Verifier:
     """Follows one stream of events, which may hold several runs, and refuses the first illegal one.
 
@@ -62,7 +159,6 @@ class Verifier:
 
     def __init__(self) -> None:
         self._phase: _Phase = "new"
-        self._begin()
 
     def feed(self, event: Event) -> None:
         """Take the next event.
@@ -70,50 +166,87 @@ class Verifier:
         Raises:
             ProtocolError: The event may not come here; the stream is of no use from now on.
         """
-        self._check_order(event.type)
-        refuse_null_tag(event, f"`{event.type.value}`")
-        if stream := STREAM_OF.get(event.type):
-            self._open.follow(stream, event)
+        if self._phase != "running":
+            allowed, complaint = _MAY_COME[self._phase]
+            if event.type not in allowed:
+                raise ProtocolError(f"`{event.type.value}` {complaint}")
+        if "subagent_run_id" in event.model_fields_set:  # in few events; asked here it costs the others no call
+            _refuse_null_tag(event, f"`{event.type.value}`")
+        if stream := _STREAM_OF.get(event.type):
+            self._follow(stream, event)
         elif rule := _RULES.get(event.type):
             rule(self, event)
 
-    def _begin(self) -> None:
-        self._owners = Owners()
-        self._open = OpenStreams(self._owners)
+    # -- runs -----------------------------------------------------------------------------------------------
+
+    def _start_run(self, event: RunStartedEvent) -> None:
+        if self._phase == "running":
+            raise ProtocolError("`RUN_STARTED` came while a run is active; send `RUN_FINISHED` or `RUN_ERROR` first.")
+        self._phase = "running"
+        self._owners = _Owners()
+        # What is open, in the order in which it was opened; dicts, since a set has no order.
+        self._open: dict[EventType, dict[str, None]] = {stream.start: {} for stream in _STREAMS}
         self._steps: dict[tuple[str | None, str], None] = {}
         self._subagents: dict[str, None] = {}
         self._finished_subagents: set[str] = set()
-
-    def _check_order(self, kind: EventType) -> None:
-        if self._phase == "running":
-            if kind == EventType.RUN_STARTED:
-                raise ProtocolError(
-                    "`RUN_STARTED` came while a run is active; send `RUN_FINISHED` or `RUN_ERROR` first."
-                )
-            return
-        allowed, complaint = _MAY_COME[self._phase]
-        if kind not in allowed:
-            raise ProtocolError(f"`{kind.value}` {complaint}")
-
-    def _start_run(self, event: RunStartedEvent) -> None:
-        self._begin()
-        self._phase = "running"
         if event.input is not None:
-            self._owners.seed(event.input.messages, replace=False)
+            # From the end: should the echoed history use an id twice, the first owner counts.
+            self._owners.read(reversed(event.input.messages))
 
     def _finish_run(self, event: RunFinishedEvent) -> None:
-        still_open = self._open.names()
+        still_open = [f"{stream.noun} `{entity}`" for stream in _STREAMS for entity in self._open[stream.start]]
         still_open += [f"step `{name}`" for _, name in self._steps]
         still_open += [f"subagent `{subagent}`" for subagent in self._subagents]
         if still_open:
             raise ProtocolError(f"`RUN_FINISHED` came with {', '.join(still_open)} open; end them first.")
         if event.outcome is not None and event.outcome.type == "interrupt":
             for interrupt in event.outcome.interrupts:
-                refuse_null_tag(interrupt, f"the interrupt `{interrupt.id}`")
+                _refuse_null_tag(interrupt, f"the interrupt `{interrupt.id}`")
         self._phase = "finished"
 
     def _fail_run(self, _: RunErrorEvent) -> None:
         self._phase = "failed"
+
+    # -- streams --------------------------------------------------------------------------------------------
+
+    def _follow(self, stream: _Stream, event: Event) -> None:
+        """Open, continue or close one thing, or refuse the event."""
+        entity: str = getattr(event, stream.id_field)
+        is_open, key = self._open[stream.start], (stream.kind, entity)
+        if event.type == stream.start:
+            if entity in is_open:
+                raise ProtocolError(
+                    f"`{stream.start.value}` opens the {stream.noun} `{entity}`, which is open; "
+                    f"send `{stream.end.value}` first."
+                )
+            self._owners.check(event, key)
+            self._owners.setdefault(key, self._opener(event))
+            is_open[entity] = None
+            return
+        if entity not in is_open:
+            raise ProtocolError(
+                f"`{event.type.value}` names the {stream.noun} `{entity}`, which is not open; "
+                f"send `{stream.start.value}` first."
+            )
+        self._owners.check(event, key)
+        if event.type == stream.end:
+            del is_open[entity]
+
+    def _opener(self, event: Event) -> str | None:
+        """Return who opens it. A call stands in its parent message and has no tag there, so both have one owner."""
+        tag: str | None = getattr(event, "subagent_run_id", None)
+        if not isinstance(event, ToolCallStartEvent) or event.parent_message_id is None:
+            return tag
+        parent: _Key = ("message", event.parent_message_id)
+        if parent not in self._owners:
+            return tag
+        self._owners.check(event, parent)
+        owner = self._owners[parent]
+        if self._owners.get(("tool call", event.tool_call_id), owner) != owner:
+            raise self._owners.disagreement(event, parent)
+        return owner
+
+    # -- steps and subagents ----------------------------------------------------------------------------------
 
     def _start_step(self, event: StepStartedEvent) -> None:
         # Owner and name: a subagent often runs the same graph as its parent, with a step of the same name
@@ -150,28 +283,31 @@ class Verifier:
         del self._subagents[subagent]
         self._finished_subagents.add(subagent)
 
+    # -- who owns what ----------------------------------------------------------------------------------------
+
     def _take_result(self, event: ToolCallResultEvent) -> None:
-        self._owners.replace(("message", event.message_id), event.subagent_run_id)
+        self._owners["message", event.message_id] = event.subagent_run_id
 
     def _take_snapshot(self, event: MessagesSnapshotEvent) -> None:
-        self._owners.seed(event.messages, replace=True)
+        self._owners.read(event.messages)
 
     def _take_activity(self, event: ActivitySnapshotEvent) -> None:
+        key: _Key = ("activity", event.message_id)
         # With `replace: false` the activity that exists stays as it is, and so does its owner.
-        record = self._owners.claim if event.replace is False else self._owners.replace
-        record(("activity", event.message_id), event.subagent_run_id)
+        if event.replace is not False or key not in self._owners:
+            self._owners[key] = event.subagent_run_id
 
     def _check_activity(self, event: ActivityDeltaEvent) -> None:
         self._owners.check(event, ("activity", event.message_id))
 
     def _check_encrypted(self, event: ReasoningEncryptedValueEvent) -> None:
-        kinds: tuple[Kind, ...] = ("tool call",) if event.subtype == "tool-call" else ("message", "reasoning")
+        kinds: tuple[_Kind, ...] = ("tool call",) if event.subtype == "tool-call" else ("message", "reasoning")
         known = next((kind for kind in kinds if (kind, event.entity_id) in self._owners), None)
         if known is not None:
             self._owners.check(event, (known, event.entity_id))
 
 
-_RULES: dict[EventType, Callable[[Verifier, Any], None]] = {
+_RULES: dict[EventType, Callable[..., None]] = {
     EventType.RUN_STARTED: Verifier._start_run,
     EventType.RUN_FINISHED: Verifier._finish_run,
     EventType.RUN_ERROR: Verifier._fail_run,
@@ -186,6 +322,12 @@ _RULES: dict[EventType, Callable[[Verifier, Any], None]] = {
     EventType.ACTIVITY_DELTA: Verifier._check_activity,
     EventType.REASONING_ENCRYPTED_VALUE: Verifier._check_encrypted,
 }
+
+
+def _refuse_null_tag(model: BaseModel, what: str) -> None:
+    """Refuse `subagentRunId: null`: absent is the only spelling of "the parent agent"."""
+    if "subagent_run_id" in model.model_fields_set and getattr(model, "subagent_run_id", None) is None:
+        raise ProtocolError(f"`subagentRunId` is null on {what}; leave the field out for the parent agent.")
 
 
 def verify(events: Iterable[Event]) -> Iterator[Event]:

@@ -73,7 +73,7 @@ def test_finish_shows_the_whole_however_it_was_cut(text, data):
     assert args.text == text
 
 
-# facts/performance.md §1.2: the prefixes that tell parsers apart, and what a preview may show.
+# The prefixes that tell parsers apart, and what a preview may show.
 @pytest.mark.parametrize(
     ("prefix", "wanted"),
     [

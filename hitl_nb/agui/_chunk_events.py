@@ -5,30 +5,36 @@ Everything behind this module sees whole events only: START, CONTENT or ARGS, EN
 
 Each producer, the parent agent and every subagent, has a lane of its own with at most one thing under
 construction: in one lane for all, two subagents that stream at the same time would close each other's
-messages. The rules are those of the released web client (`transformChunks` of @ag-ui/client 1.0,
-facts/copilotkit.md §4.2).
+messages. The rules are those of the released web client, `transformChunks` of @ag-ui/client 1.0.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from ag_ui.core import (
     BaseEvent,
     Event,
     EventType,
+    ReasoningMessageChunkEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
+    TextMessageChunkEvent,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
     ToolCallArgsEvent,
+    ToolCallChunkEvent,
     ToolCallEndEvent,
     ToolCallStartEvent,
 )
 
 from hitl_nb.errors import ProtocolError
+
+_Chunk = TextMessageChunkEvent | ToolCallChunkEvent | ReasoningMessageChunkEvent
+_Lane = str | None
+_Fields = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,6 +84,7 @@ _SHAPES = {
     ),
 }
 
+_KNOWN = frozenset(EventType)
 _CLOSES_ALL = frozenset(
     {EventType.RUN_STARTED, EventType.RUN_FINISHED, EventType.RUN_ERROR, EventType.MESSAGES_SNAPSHOT}
 )
@@ -91,7 +98,6 @@ _CLOSES_NOTHING = frozenset(
         EventType.SUBAGENT_STARTED,
     }
 )
-_Lane = str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +107,7 @@ class _Open:
     shape: _Shape
     id: str
     tag: dict[str, str | None]
-    said: dict[str, Any]
+    said: _Fields
     """The repeatable fields, as START said them."""
 
 
@@ -120,22 +126,22 @@ class ChunkExpander:
         self._lanes: dict[_Lane, _Open] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """Give the whole events that this one stands for, in order; usually one, for a chunk up to three.
+        """Return the whole events that this one stands for, in order; usually one, for a chunk up to three.
 
         Raises:
             ProtocolError: A chunk that cannot be placed: nothing to continue, or it contradicts the one it
                 continues.
         """
         if shape := _SHAPES.get(event.type):
-            return self._expand(shape, event)
+            return self._expand(shape, cast("_Chunk", event))
+        if not self._lanes or event.type in _CLOSES_NOTHING or event.type not in _KNOWN:
+            return [event]
         if event.type in _CLOSES_ALL:
             return [*self.finish(), event]
-        if event.type in _CLOSES_NOTHING or event.type not in _KNOWN:
-            return [event]
         return [*self._close(getattr(event, "subagent_run_id", None)), event]
 
     def finish(self) -> list[Event]:
-        """Close what is under construction and give its END events.
+        """Close what is under construction and return its END events.
 
         For a caller who knows that the producer is done, not for a stream that broke off: an END says
         "complete", and half a tool call must not look complete.
@@ -148,7 +154,7 @@ class ChunkExpander:
             return []
         return [_made(closing.shape.end, {closing.shape.id_field: closing.id, **closing.tag})]
 
-    def _expand(self, shape: _Shape, chunk: Any) -> list[Event]:
+    def _expand(self, shape: _Shape, chunk: _Chunk) -> list[Event]:
         named: str | None = getattr(chunk, shape.id_field)
         lane = self._lane(shape, named, chunk.subagent_run_id)
         current = self._lanes.get(lane)
@@ -163,7 +169,7 @@ class ChunkExpander:
             events.append(_content(current, chunk))
         elif chunk.model_extra and events:
             # Nothing else carries a property newer than this client, so START does.
-            events[-1] = _start(current, chunk, chunk.model_extra)
+            events[-1] = _start(current, chunk, extra=chunk.model_extra)
         return events
 
     def _lane(self, shape: _Shape, named: str | None, tag: str | None) -> _Lane:
@@ -191,15 +197,12 @@ class ChunkExpander:
         return lane in self._lanes and self._lanes[lane].shape is shape
 
 
-_KNOWN = frozenset(EventType)
-
-
-def _made(cls: type[BaseEvent], fields: dict[str, Any]) -> Event:
+def _made(cls: type[BaseEvent], fields: _Fields) -> Event:
     # The values stood in a valid chunk, so they are not validated a second time for each fragment.
-    return cast("Event", cls.model_construct(**fields))
+    return cast("Event", cls.model_construct(None, **fields))
 
 
-def _opened(shape: _Shape, chunk: Any) -> _Open:
+def _opened(shape: _Shape, chunk: _Chunk) -> _Open:
     for field in (shape.id_field, *shape.required):
         if getattr(chunk, field) is None:
             name = type(chunk).model_fields[field].alias
@@ -208,7 +211,7 @@ def _opened(shape: _Shape, chunk: Any) -> _Open:
     return _Open(shape=shape, id=getattr(chunk, shape.id_field), tag=_tag(chunk), said={**dict(shape.implied), **said})
 
 
-def _check_repeats(current: _Open, chunk: Any) -> None:
+def _check_repeats(current: _Open, chunk: _Chunk) -> None:
     for field in current.shape.repeatable:
         value, said = getattr(chunk, field), current.said.get(field)
         if value is not None and value != said:
@@ -219,36 +222,36 @@ def _check_repeats(current: _Open, chunk: Any) -> None:
             )
 
 
-def _start(current: _Open, chunk: Any, extra: dict[str, Any] | None = None) -> Event:
+def _start(current: _Open, chunk: _Chunk, *, extra: _Fields | None = None) -> Event:
     described = {current.shape.id_field: current.id, **current.said, **current.tag, **_metadata(chunk)}
     return _made(current.shape.start, {**_beside(extra, current.shape.start), **described})
 
 
-def _content(current: _Open, chunk: Any) -> Event:
-    fields = {current.shape.id_field: current.id, "delta": chunk.delta or "", **(_tag(chunk) or current.tag)}
+def _content(current: _Open, chunk: _Chunk) -> Event:
+    fields: _Fields = {current.shape.id_field: current.id, "delta": chunk.delta or "", **(_tag(chunk) or current.tag)}
     if chunk.raw_event is not None:
         fields["raw_event"] = chunk.raw_event
     extra = _beside(chunk.model_extra, current.shape.content)
     return _made(current.shape.content, {**extra, **fields, **_metadata(chunk)})
 
 
-def _says_anything(chunk: Any) -> bool:
+def _says_anything(chunk: _Chunk) -> bool:
     return bool(chunk.metadata is not None or chunk.model_extra or (_tag(chunk) and chunk.subagent_run_id is None))
 
 
-def _metadata(chunk: Any) -> dict[str, Any]:
+def _metadata(chunk: _Chunk) -> _Fields:
     return {} if chunk.metadata is None else {"metadata": chunk.metadata}
 
 
-def _tag(chunk: Any) -> dict[str, str | None]:
+def _tag(chunk: _Chunk) -> dict[str, str | None]:
     # A null tag is illegal, which is for the verifier to say; dropped here, it would slip through.
     if "subagent_run_id" not in chunk.model_fields_set:
         return {}
     return {"subagent_run_id": chunk.subagent_run_id}
 
 
-def _beside(extra: dict[str, Any] | None, cls: type[BaseEvent]) -> dict[str, Any]:
-    """Give the properties newer than this client, without those that would overwrite a field of `cls`."""
+def _beside(extra: _Fields | None, cls: type[BaseEvent]) -> _Fields:
+    """Return the properties newer than this client, without those that would overwrite a field of `cls`."""
     return {key: value for key, value in (extra or {}).items() if key not in cls.model_fields}
 
 

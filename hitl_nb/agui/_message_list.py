@@ -1,34 +1,27 @@
 """The list of messages that a stream builds up, and where its fragments go.
 
 A fragment must cost the same in message 3 and in message 3,000, so messages and tool calls are found by an
-index, made once a run. The list stays the truth: the index is made anew when the next run begins, or when the
-list has another length. A message that came from outside is copied at its first change in a run; so what a
-caller handed in, or kept from an earlier run, never changes under its hands.
+index, made once a run. The list stays the truth: each run begins with a new `MessageList` around it, and the
+index is made anew when the list has another length. A message that came from outside is copied at its first
+change in a run; so what a caller handed in, or kept from an earlier run, never changes under its hands.
 """
 
-from collections.abc import Iterable
 from typing import cast
 
-from ag_ui.core import ActivityMessage, AssistantMessage, Event, Message, ToolCall, ToolMessage
+from ag_ui.core import ActivityMessage, AssistantMessage, Message, ToolCall, ToolMessage
 
 _STALE = -1
 
 
-class Messages:
-    """A history under construction."""
+class MessageList:
+    """A history while one run changes it."""
 
-    def __init__(self, items: Iterable[Message]) -> None:
-        self.replace(list(items))
-
-    def replace(self, items: list[Message]) -> None:
-        """Take another list."""
+    def __init__(self, items: list[Message]) -> None:
         self.items = items
-        self.forget()
-
-    def forget(self) -> None:
-        """Give up what this run has made: from now on it belongs to whoever holds it."""
         self._ours: dict[int, Message] = {}
+        """What this run has made, by Python's id: kept here, so that no id is used again."""
         self._indexed = _STALE
+        """How long the list was when the index was made."""
 
     def get(self, message_id: str) -> Message | None:
         """Find a message to look at; the first one, should an id be used twice."""
@@ -110,9 +103,3 @@ class Messages:
             if isinstance(message, AssistantMessage):
                 for call in message.tool_calls or ():
                     self._callers.setdefault(call.id, message)
-
-
-def merge_metadata(target: Message | ToolCall, event: Event) -> None:
-    """Fold an event's metadata into what it builds, key by key; the last value wins, and null is a value."""
-    if event.metadata is not None:
-        target.metadata = {**(target.metadata or {}), **event.metadata}
