@@ -26,7 +26,7 @@ from ag_ui.core import (
 )
 
 from hitl_nb._history import open_calls, tool_calls
-from hitl_nb.agents._library import library
+from hitl_nb._library import library
 from hitl_nb.agents._outgoing import presentable
 from hitl_nb.agents._settle import settled
 from hitl_nb.agents._translate import Translator

@@ -15,7 +15,7 @@ from typing import Any
 from ag_ui.core import PROTOCOL_VERSION, Event, RunAgentInput, RunErrorEvent, RunFinishedEvent, RunStartedEvent
 from pydantic_core import PydanticSerializationError, to_json
 
-from hitl_nb.agents._library import library
+from hitl_nb._library import library
 from hitl_nb.agents._outgoing import presentable
 from hitl_nb.agents._unique import UniqueCalls
 from hitl_nb.agui import parse_event

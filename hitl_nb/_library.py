@@ -1,13 +1,18 @@
-"""Libraries of the extras, imported at the moment of use: crewai costs 10 s, and ``import hitl_nb`` must not."""
+"""Libraries of the extras: the one way in which this package imports what it can do without.
+
+At the moment of use, since crewai costs 10 s and litellm 7 s, and ``import hitl_nb`` must not. A plain ``import``
+inside a function would say less where the library is missing: not which extra brings it, nor that the kernel has to
+be restarted.
+"""
 
 import importlib
-from typing import Any
+from types import ModuleType
 
 from hitl_nb.errors import MissingExtraError
 
 
-def library(name: str, *, extra: str, what: str) -> Any:
-    """Give an optional module.
+def library(name: str, *, extra: str, what: str) -> ModuleType:
+    """Return an optional module.
 
     Args:
         name: The module.
