@@ -2,9 +2,12 @@
 
 import inspect
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from hitl_nb import Call, Session
+from hitl_nb._calls import Handle
 from hitl_nb._transcript import CallEntry
 from hitl_nb.cards._choose import card_of
 from hitl_nb.cards._items import item_of
@@ -74,6 +77,17 @@ async def ask(tool: Any, act: Any, /, **args: Any) -> tuple[Call, ScriptedAgent]
     agent = ScriptedAgent([calls(tool.name, **args), says("ok")])
     reply = await Session(agent, tools=[tool], people=[AtTheDesk(act)]).run("go")
     return reply.decisions[0], agent
+
+
+@contextmanager
+def opened(args: Any, **options: Any) -> Iterator[Call]:
+    """Give an open call that no session has asked; at the end it is open no more."""
+    call = Call(**{"id": "c", "name": "pay", **options})
+    Handle.of(call).open_now(args)
+    try:
+        yield call
+    finally:
+        Handle.of(call).close("superseded")
 
 
 def record(call: Call) -> str:
