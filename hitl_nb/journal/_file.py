@@ -74,6 +74,7 @@ class File:
         self.reading = lock if path is None else threading.RLock()
         """Held while `reader` is used."""
         self._identity = _identity(self._name)
+        self._log_identity = _identity(f"{self._name}-wal")
 
     def _set_up(self) -> None:
         if version_of(Transaction(self.connection)) == VERSION:
@@ -146,6 +147,20 @@ class File:
         with self.reading:
             self.reader.close()
         self.connection.close()
+
+    def give_way(self) -> None:
+        """Make room for the file that has its name now: what is left of this one beside that is not that one's.
+
+        SQLite would take the ``-wal`` for the new file's and write it over that (https://sqlite.org/howtocorrupt.html
+        §1.4).
+        """
+        if self._log_identity is not None and self._log_identity == _identity(f"{self._name}-wal"):
+            with suppress(sqlite3.Error):
+                self.connection.execute("PRAGMA wal_checkpoint")  # it may have been moved away, to be kept
+            for left in ("wal", "shm"):
+                with suppress(OSError):
+                    os.unlink(f"{self._name}-{left}")
+        self.abandon()
 
     def abandon(self) -> None:
         """Never use it again, and never close it either.

@@ -24,8 +24,9 @@ def heads_of(notebook: str | PathLike[str]) -> dict[str, str]:
             if isinstance(head := _head(output), str)
         }
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        why = error if isinstance(error, OSError | ValueError) else "it has no cells with outputs"
         raise UsageError(
-            f'`notebook={str(path)!r}` is no notebook that can be read ({error}). Write `notebook="name.ipynb"`.'
+            f'`notebook={path.name!r}` is no notebook that can be read: {why}. Write `notebook="name.ipynb"`.'
         ) from error
 
 

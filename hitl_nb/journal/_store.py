@@ -215,7 +215,7 @@ class Store:
                 f"The journal `{self._path}` was deleted or replaced while it was open. What the old file held is "
                 "not in the one that is there now; from here on everything is recorded in that."
             )
-            self._file.abandon()
+            self._file.give_way()
             self._file = File(self._path, self.generation + 1, self._lock)
 
     @contextmanager

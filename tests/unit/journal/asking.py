@@ -25,7 +25,17 @@ class Steps(BaseModel):
 STEPS = Steps(steps=[Step(description="pack"), Step(description="fly")])
 
 
-def a_call(args=STEPS, *, id="call_1", answer=None, parameters=None, thread="t", message="Do it?", kind="tool", offer=MISSING):  # noqa: A002
+def a_call(
+    args=STEPS,
+    *,
+    id="call_1",  # noqa: A002
+    answer=None,
+    parameters=None,
+    thread="t",
+    message="Do it?",
+    kind="tool",
+    offer=MISSING,
+):
     """An opened call; needs a running loop, as every kernel has."""
     call = Call(
         id=id,

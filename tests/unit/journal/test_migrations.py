@@ -2,11 +2,17 @@
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from hitl_nb.journal import Journal, JournalError
-from tests.unit.journal.asking import answered
+from tests.unit.journal.asking import answered, asked, events
+
+VERSION_1 = Path(__file__).with_name("version_1.sql")
+"""A journal that hitl_nb 0.1 has written, as SQL."""
+HEAD_OF_1 = "4176115fc5f59e96a8013e73815654c969260c20055ad42fc8ca1aa20fc3f669"
+STICKY_IN_1 = "4d572d4d13a3b1cabf2238ea43fafc6a4a10b4cb525d13d1755d8d034aa1526a"
 
 VERSION_0 = """
     CREATE TABLE events (
@@ -62,6 +68,69 @@ def test_the_version_stands_in_the_file(old):
         assert [version for (version,) in connection.execute("SELECT version FROM schema_version")] == [2]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables == {"events", "schema_version"}
+
+
+# -- of version 0.1 of hitl_nb ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def of_0_1(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(VERSION_1.read_text())
+    return path
+
+
+def test_the_hashes_of_old_rows_stay_valid(of_0_1):
+    with Journal(of_0_1) as journal:
+        assert (journal.verify(head=HEAD_OF_1).ok, journal.verify().rows) == (True, 12)
+        assert journal.head == HEAD_OF_1
+        assert "occurrence" not in next(iter(journal))
+
+
+async def test_new_rows_are_chained_to_the_old_ones(of_0_1):
+    with Journal(of_0_1) as journal:
+        call = answered(journal, id="new")
+        assert journal.start(call)
+        assert journal.verify(head=HEAD_OF_1).rows == 15
+        assert events(journal, "asked")[-1]["occurrence"] == call.occurrence
+
+
+async def test_an_open_call_of_0_1_resumes(of_0_1):
+    with Journal(of_0_1) as journal:
+        record = journal.load_thread("t")
+        assert [(call.id, call.args, call.occurrence) for call in record.open] == [("open", {"n": 4}, None)]
+        assert [(each.call, each.answer, each.kind) for each in record.undelivered] == [("untold", "yes", "tool")]
+        assert [message["content"] for message in record.messages] == ["gö", "ok"]
+        call = answered(journal, {"n": 4}, "at last", id="open")
+        assert events(journal, "asked_again")[0]["question"] == record.open[0].question
+        assert journal.winner(call).answer == "at last"
+        assert journal.load_thread("t").open == []
+
+
+async def test_an_approval_of_0_1_that_was_not_told_can_still_take_its_grant_once(of_0_1):
+    with Journal(of_0_1) as journal:
+        call = asked(journal, {"n": 3}, id="untold")
+        assert journal.winner(call).answer == "yes"
+        assert (journal.start(call), journal.start(call)) == (True, False)
+
+
+def test_a_sticky_decision_of_0_1_is_asked_again(of_0_1):
+    with Journal(of_0_1) as journal:
+        assert events(journal, "remembered")[0]["fingerprint"] == STICKY_IN_1
+        assert journal.recall("clean-up", STICKY_IN_1) is None
+
+
+def test_a_file_of_0_1_is_guarded_like_a_new_one(of_0_1):
+    Journal(of_0_1).close()
+    with closing(sqlite3.connect(of_0_1)) as connection:
+        made = "SELECT type, name FROM sqlite_master WHERE tbl_name = 'events' ORDER BY name"
+        old = connection.execute(made).fetchall()
+    Journal(of_0_1.with_name("new.sqlite")).close()
+    with closing(sqlite3.connect(of_0_1.with_name("new.sqlite"))) as connection:
+        assert connection.execute(made).fetchall() == old
+
+
+# -- neither ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_migration_that_fails_leaves_the_old_file_as_it_was(old):

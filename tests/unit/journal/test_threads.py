@@ -1,11 +1,16 @@
 """A restarted kernel finds the conversation as it was: messages, state, open calls, answers nobody has heard."""
 
+import bisect
 import json
+import random
 import sqlite3
 from contextlib import closing
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hitl_nb._schema import validator_for
 from hitl_nb.journal import Journal, JournalError
 from tests.unit.journal.asking import a_call, answered, asked, events
 
@@ -58,6 +63,68 @@ def test_a_save_writes_only_what_is_new(journal):
     first, second = events(journal, "thread_saved")
     assert len(first["value"]) > 100_000
     assert json.loads(second["value"]) == {"keep": 100, "messages": [{"id": "100", "content": "new"}]}
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcdé"), max_size=8), min_size=1, max_size=6),
+    st.booleans(),
+    st.sampled_from([None, 2]),
+)
+def test_any_history_comes_back_in_either_form(history, as_texts, indent):
+    with Journal("memory") as journal:
+        for contents in history:
+            texts = [json.dumps(message, indent=indent, ensure_ascii=False) for message in messages(*contents)]
+            journal.save_thread("t", texts if as_texts else f"[{', '.join(texts)}]", "null")
+            assert journal.load_thread("t").messages == messages(*contents)
+
+
+def test_what_stands_in_the_middle_takes_no_more_space_than_it_needs(journal):
+    save(journal, ["x" * 1000] * 100)
+    save(journal, [*["x" * 1000] * 50, "new", *["x" * 1000] * 50])
+    first, second = events(journal, "thread_saved")
+    assert len(first["value"]) > 100_000
+    assert len(second["value"]) < 54_000  # the ids behind it are new; with ids of their own it would be a line
+
+    history = [{"id": f"m{number}", "content": "x" * 1000} for number in range(100)]
+    journal.save_thread("u", json.dumps(history), "null")
+    history.insert(50, {"id": "new", "content": "new"})
+    journal.save_thread("u", json.dumps(history), "null")
+    *_, last = events(journal, "thread_saved")
+    assert json.loads(last["value"]) == {"keep": 50, "messages": [history[50]], "tail": 50}
+    assert journal.load_thread("u").messages == history
+
+
+@pytest.mark.parametrize("as_texts", [True, False])
+def test_parallel_answers_are_written_once_each_in_whatever_order_they_come(journal, as_texts):
+    """What was written twice over is what made 1,000 parallel answers cost 69 MB."""
+    calls = [{"id": f"call_{number}"} for number in range(300)]
+    history = [{"id": "1", "role": "assistant", "toolCalls": calls}]
+    results = [{"id": f"result-{number}", "role": "tool", "content": f"answer {number}"} for number in range(300)]
+    given = []
+    for number in random.Random(1).sample(range(300), 300):
+        bisect.insort(given, number)
+        texts = [json.dumps(message) for message in [*history, *(results[each] for each in given)]]
+        journal.begin_save_thread("t", texts if as_texts else f"[{','.join(texts)}]", "{}")
+    written = sum(len(row["value"]) for row in journal)
+    assert written < 2 * len(json.dumps([*history, *results]))
+    assert journal.load_thread("t").messages == [*history, *results]
+
+
+def test_a_history_that_is_no_json_is_refused(journal):
+    for text in ("", "{}", "[1 2]", "[1,", "[1,]"):
+        with pytest.raises(ValueError, match="JSON|Expecting"):
+            journal.save_thread("t", text, "null")
+    assert journal.load_thread("t") is None
+
+
+def test_a_secret_that_was_learned_late_is_taken_out_of_what_was_looked_at_before(journal):
+    schema = {"type": "object", "properties": {"password": {"type": "string", "format": "password"}}}
+    said = {"id": "1", "content": "it is hunter2-long"}
+    journal.save_thread("t", json.dumps([said]), "null")
+    arguments = json.dumps({"password": "hunter2-long"})
+    call = {"id": "2", "toolCalls": [{"function": {"name": "login", "arguments": arguments}}]}
+    journal.save_thread("t", json.dumps([said, call]), "null", parameters={"login": validator_for(schema)})
+    assert journal.load_thread("t").messages[0]["content"] == "it is **********"
 
 
 def test_two_processes_that_save_one_thread_in_turns_do_not_mix_it_up(journal, path):
