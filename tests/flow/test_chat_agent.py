@@ -26,7 +26,7 @@ from pydantic import BaseModel
 
 from hitl_nb import Session, human_in_the_loop
 from hitl_nb.agents import ChatAgent
-from hitl_nb.agents._outgoing import openai_messages
+from hitl_nb.agents.chat import openai_messages
 from hitl_nb.errors import AgentDefinitionError, MissingExtraError, RunStopped, UsageError
 from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, says
 from tests.flow.shapes import MODEL, provider

@@ -4,13 +4,20 @@ import asyncio
 import contextlib
 import json
 import threading
+from typing import Any
 
 import numpy
 import pytest
 from crewai.flow.flow import Flow, start
-from crewai.hooks import before_tool_call, unregister_before_tool_call_hook
+from crewai.hooks import (
+    after_tool_call,
+    before_tool_call,
+    unregister_after_tool_call_hook,
+    unregister_before_tool_call_hook,
+)
 from crewai.hooks.dispatch import InterceptionPoint, register_scoped, scoped_hooks
-from crewai.tools import tool
+from crewai.tools import BaseTool, tool
+from pydantic import BaseModel
 
 from hitl_nb import Session, pending
 from hitl_nb._waiting import until_decided
@@ -176,6 +183,52 @@ async def test_the_tool_is_given_a_copy_that_nobody_else_holds(hook, model):
     assert kept == [[]]
     assert shop.placed == [ORDER]
     assert person.asked[0].args == ORDER
+
+
+async def test_what_is_changed_in_the_very_last_moment_does_not_run_either(hook):
+    held = Held(lambda args: args.update(to="eve"))
+    hook(held)
+
+    class Arguments(BaseModel):
+        to: str
+        amount: int
+        items: list[Any]
+
+        @classmethod
+        def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+            if held.arguments is not None:  # CrewAI looks at it between the hooks and the tool
+                held.now()
+            return super().model_json_schema(*args, **kwargs)
+
+    shop, llm, crew = ordering(in_words)
+    shop.tool.args_schema = Arguments
+    with approve_tools("order", people=ScriptedPerson([True])):
+        await crew.akickoff()
+    assert held.arguments["to"] == "eve"
+    assert shop.placed == []
+    assert "NOT executed" in llm.told()[0]
+
+
+async def test_so_is_one_with_a_run_of_its_own_and_one_that_nobody_had_to_be_asked_about(hook):
+    kept, ran = [], []
+
+    class Order(BaseTool):
+        name: str = "order"
+        description: str = "Place an order."
+
+        def _run(self, **arguments: Any) -> str:
+            raise NotImplementedError
+
+        def run(self, to: str, amount: int, items: list) -> str:
+            kept.pop().clear()
+            ran.append({"to": to, "amount": amount, "items": items})
+            return "ordered"
+
+    hook(lambda context: kept.append(context.tool_input["items"]))
+    for options in ({"people": ScriptedPerson([True])}, {"when": lambda args: False}):
+        with approve_tools("order", **options):
+            await crew_of(scripted([wants("order", **ORDER)], "Done."), Order()).akickoff()
+    assert ran == [ORDER, ORDER]
 
 
 async def before(call):
@@ -442,6 +495,40 @@ async def test_outside_of_the_run_the_tool_is_the_users_own(model):
         await crew.akickoff()
         assert shop.tool.run(**ORDER) == shop.tool.run(**ORDER) == "ordered"
     assert len(shop.placed) == 3
+
+
+@models
+async def test_nor_does_a_hook_after_it_need_another_yes_for_what_it_does_by_itself(model):
+    shop, _, crew = ordering(model)
+    with approve_tools("order", people=ScriptedPerson([True])):
+
+        @after_tool_call
+        def orders_milk(context):
+            shop.tool.run(to="bob", amount=1, items=["milk"])
+
+        try:
+            await crew.akickoff()
+        finally:
+            unregister_after_tool_call_hook(orders_milk)
+    assert [order["to"] for order in shop.placed] == ["ada", "bob"]
+
+
+class StoppedError(BaseException):
+    """As the stop button's."""
+
+
+@models
+def test_a_run_that_was_stopped_inside_a_tool_leaves_nothing_behind(model):
+    def stops():
+        if len(shop.placed) == 1:
+            raise StoppedError
+        return "ordered"
+
+    shop, _, crew = ordering(model, then=stops)
+    with approve_tools("order", people=ScriptedPerson([True])):
+        with pytest.raises(StoppedError):
+            crew.kickoff()
+        assert shop.tool.run(**ORDER) == "ordered"
 
 
 @models
