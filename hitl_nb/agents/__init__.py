@@ -2,12 +2,14 @@
 
 The protocol is ag-ui-protocol's own (https://docs.ag-ui.com): each run gets the whole history and ends at a tool
 call; the session answers it and runs the agent again. `FlowAgent` wraps a CrewAI Flow, `HttpAgent` any AG-UI server,
-`ChatAgent` a model without a framework; an object of your own with the one method `run` works as it is.
+`ChatAgent` a model without a framework; an object of your own with the one method `run` works as it is, and may make
+whole calls out of what its provider streams with `CallAssembler`.
 """
 
+from hitl_nb.agents._call_assembler import CallAssembler, Fragment
 from hitl_nb.agents._protocol import Agent, agent_of
 from hitl_nb.agents.chat import ChatAgent
 from hitl_nb.agents.flow import FlowAgent
 from hitl_nb.agents.http import HttpAgent
 
-__all__ = ["Agent", "ChatAgent", "FlowAgent", "HttpAgent", "agent_of"]
+__all__ = ["Agent", "CallAssembler", "ChatAgent", "FlowAgent", "Fragment", "HttpAgent", "agent_of"]

@@ -3,14 +3,16 @@
 import inspect
 import sys
 from collections.abc import AsyncIterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
-from ag_ui.core import Event, RunAgentInput
+from ag_ui.core import Event, MessagesSnapshotEvent, RunAgentInput, RunFinishedEvent
+from pydantic import BaseModel
 
-from hitl_nb.agents._foreign import ForeignAgent
+from hitl_nb.agents._ids import UniqueCalls
 from hitl_nb.agents.chat import ChatAgent
-from hitl_nb.agents.flow import FlowAgent
+from hitl_nb.agents.flow import AnyFlow, FlowAgent
 from hitl_nb.agents.http import HttpAgent
+from hitl_nb.agui import parse_event
 from hitl_nb.errors import AgentDefinitionError
 
 
@@ -27,8 +29,8 @@ class Agent(Protocol):
         ...
 
 
-def agent_of(thing: Any) -> Agent:
-    """Give the agent for what a user hands to ``Session``.
+def agent_of(thing: object) -> Agent:
+    """Return the agent for what a user hands to ``Session``.
 
     Args:
         thing: A CrewAI Flow class (a fresh instance each run) or instance, the URL of an AG-UI server, or an
@@ -45,11 +47,12 @@ def agent_of(thing: Any) -> Agent:
     if isinstance(thing, (ChatAgent, FlowAgent, HttpAgent)):
         return thing
     if isinstance(thing, Agent) and not isinstance(thing, type) and not inspect.iscoroutinefunction(thing.run):
-        return ForeignAgent(thing)
-    raise AgentDefinitionError(f"`{_name(thing)}` cannot be run as an agent; {_hint(thing)}.")
+        return _ForeignAgent(thing)
+    name = thing.__name__ if isinstance(thing, type) else repr(thing)
+    raise AgentDefinitionError(f"`{name}` cannot be run as an agent; {_hint(thing)}.")
 
 
-def _hint(thing: Any) -> str:
+def _hint(thing: object) -> str:
     if isinstance(thing, type) and hasattr(thing, "run"):
         return f"hand over an instance: `Session({thing.__name__}(), ...)`"
     if type(thing).__module__.startswith("pydantic_ai."):
@@ -65,7 +68,7 @@ def _hint(thing: Any) -> str:
     )
 
 
-def _is_flow(thing: Any) -> bool:
+def _is_flow(thing: object) -> TypeGuard[AnyFlow | type[AnyFlow]]:
     # Whoever holds a Flow has imported crewai already; importing it here would cost 10 s for nothing.
     flow = sys.modules.get("crewai.flow.flow")
     if flow is None:
@@ -73,5 +76,39 @@ def _is_flow(thing: Any) -> bool:
     return issubclass(thing, flow.Flow) if isinstance(thing, type) else isinstance(thing, flow.Flow)
 
 
-def _name(thing: Any) -> str:
-    return thing.__name__ if isinstance(thing, type) else repr(thing)
+class _ForeignAgent:
+    """An agent of somebody else's in this process, read as carefully as one behind a server; looks like it, too.
+
+    Events that never were JSON carry what a wire drops: `subagent_run_id=None` said aloud, which the protocol
+    forbids (ag_ui_langgraph says it on every event). And ids come from the same providers as anywhere else.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._calls = UniqueCalls()
+
+    def __repr__(self) -> str:
+        return repr(self._agent)
+
+    async def run(self, input: RunAgentInput) -> AsyncIterator[Event]:  # noqa: A002 - AG-UI's name
+        """Run it once; yields its events as they would arrive over a wire."""
+        request, reader = self._calls.begin(input)
+        stream = self._agent.run(request)
+        try:
+            async for event in stream:
+                sent = parse_event(event.model_dump(by_alias=True)) if _says_none(event) else event
+                if sent is not None:
+                    yield reader.read(sent)
+        finally:
+            # Not every iterator can be closed; a generator that is not would be closed late, and go on until then.
+            if hasattr(stream, "aclose"):
+                await stream.aclose()
+
+
+def _says_none(event: Event) -> bool:
+    parts: list[BaseModel] = [event]
+    if isinstance(event, MessagesSnapshotEvent):
+        parts += event.messages
+    elif isinstance(event, RunFinishedEvent) and event.outcome is not None and event.outcome.type == "interrupt":
+        parts += event.outcome.interrupts
+    return any("subagent_run_id" in it.model_fields_set and getattr(it, "subagent_run_id", 0) is None for it in parts)

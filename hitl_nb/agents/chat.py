@@ -4,13 +4,16 @@ Enough for a chat that may ask a person. Each run is one reply of the model; whe
 answers them and runs the agent again with the history, which is the loop.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Protocol
 
 from ag_ui.core import (
     PROTOCOL_VERSION,
+    AssistantMessage,
+    ContentPart,
     Event,
+    Message,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
@@ -20,18 +23,23 @@ from ag_ui.core import (
     TextMessageEndEvent,
     TextMessageStartEvent,
     Tool,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
 )
 
 from hitl_nb._history import tool_calls
-from hitl_nb._offline import keep_offline
-from hitl_nb.agents._chunks import CallAssembler, Fragment
-from hitl_nb.agents._identity import fresh_message_id
-from hitl_nb.agents._outgoing import openai_messages
-from hitl_nb.errors import AgentDefinitionError, MissingExtraError
+from hitl_nb._library import library
+from hitl_nb.agents._arguments import presentable_call
+from hitl_nb.agents._call_assembler import CallAssembler, Fragment
+from hitl_nb.agents._ids import fresh_message_id
+from hitl_nb.errors import AgentDefinitionError, UsageError
+
+_Json = dict[str, object]
 
 _OURS = ("messages", "tools", "stream")
 _ONLY_WITH_TOOLS = ("parallel_tool_calls", "tool_choice")
-"""Without tools these are answered with 400, and so is `tools: []` (facts/crewai.md §9.23)."""
+"""Without tools OpenAI and vllm answer these with 400, and `tools: []`, too."""
 
 
 class ChatAgent:
@@ -52,13 +60,13 @@ class ChatAgent:
         session = Session(ChatAgent("openai/gpt-4o", system="You plan trips."), tools=[generate_task_steps])
     """
 
-    def __init__(self, model: str, *, system: str | None = None, **options: Any) -> None:
+    def __init__(self, model: str, *, system: str | None = None, **options: object) -> None:
         for name in _OURS:
             if name in options:
                 raise AgentDefinitionError(
                     f"`{name}` is set by the agent itself. Write `ChatAgent({model!r})` without `{name}=`."
                 )
-        _litellm()
+        self._litellm = library("litellm", extra="litellm", what="`ChatAgent`")
         self._model = model
         self._system = system
         self._options = options
@@ -73,46 +81,105 @@ class ChatAgent:
             Exception: Whatever litellm raised, itself, after a ``RUN_ERROR`` event.
         """
         yield RunStartedEvent(thread_id=input.thread_id, run_id=input.run_id, protocol_version=PROTOCOL_VERSION)
-        reply = _Reply(input)
         try:
             async with aclosing(await self._ask(input)) as chunks:
+                reply = _Answer(input)
                 async for chunk in chunks:
                     for event in reply.feed(chunk):
                         yield event
                     if reply.finish_reason is not None:
-                        # litellm's stream goes on for up to seconds after the last word (facts/performance.md §0.3).
+                        # litellm goes on for up to seconds after the last word: it builds the whole response again.
                         break
         except Exception as error:
             yield RunErrorEvent(message=f"{type(error).__name__}: {error}", code="MODEL_ERROR")
             raise
         for event in reply.finish():
             yield event
-        outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=reply.call_ids or None)
+        outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=reply.calls.ids or None)
         yield RunFinishedEvent(thread_id=input.thread_id, run_id=input.run_id, outcome=outcome)
 
-    async def _ask(self, input: RunAgentInput) -> Any:  # noqa: A002
+    async def _ask(self, input: RunAgentInput) -> AsyncGenerator["_Chunk", None]:  # noqa: A002
         options = {"tools": [_openai_tool(tool) for tool in input.tools or ()], **self._options}
         if not options["tools"]:
             options = {key: value for key, value in options.items() if key not in ("tools", *_ONLY_WITH_TOOLS)}
         messages = openai_messages(input.messages, self._system)
-        return await _litellm().acompletion(model=self._model, messages=messages, stream=True, **options)
+        stream: AsyncGenerator[_Chunk, None] = await self._litellm.acompletion(
+            model=self._model, messages=messages, stream=True, **options
+        )
+        return stream
 
 
-class _Reply:
+# -- what the model is sent ---------------------------------------------------------------------------------------
+
+
+def openai_messages(messages: Iterable[Message], system: str | None = None) -> list[_Json]:
+    """Return the history in OpenAI's form, which litellm takes for every provider.
+
+    No `id` and no null fields, since strict providers answer them with 400. Activities and reasoning are for people
+    and stay here.
+
+    Raises:
+        UsageError: A user message holds something other than text and images.
+    """
+    sent: list[_Json] = [{"role": "system", "content": system}] if system else []
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            calls = [_openai_call(call) for call in message.tool_calls or ()]
+            # OpenAI wants the key `content` when there are no calls, and takes null beside them.
+            content: _Json = {"content": message.content or ""} if message.content or not calls else {}
+            sent.append({"role": "assistant", **content, **({"tool_calls": calls} if calls else {})})
+        elif isinstance(message, ToolMessage):
+            content = {"content": _openai_content(message.content)}
+            sent.append({"role": "tool", "tool_call_id": message.tool_call_id, **content})
+        elif isinstance(message, UserMessage):
+            sent.append({"role": "user", "content": _openai_content(message.content)})
+        elif message.role in ("system", "developer"):
+            sent.append({"role": message.role, "content": message.content})
+    return sent
+
+
+def _openai_call(call: ToolCall) -> _Json:
+    function = presentable_call(call).function
+    return {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": function.arguments}}
+
+
+def _openai_content(content: str | Sequence[ContentPart]) -> object:
+    return content if isinstance(content, str) else [_openai_part(part) for part in content]
+
+
+def _openai_part(part: ContentPart) -> _Json:
+    if part.type == "text":
+        return {"type": "text", "text": part.text}
+    if part.type == "image" and part.source.type in ("url", "data"):
+        source = part.source
+        url = source.value if source.type == "url" else f"data:{source.mime_type};base64,{source.value}"
+        return {"type": "image_url", "image_url": {"url": url}}
+    raise UsageError(
+        f"`ChatAgent` sends text and images; a part of the type `{part.type}` needs an agent of your own: "
+        "write a class with `async def run(self, input)` that yields AG-UI events."
+    )
+
+
+def _openai_tool(tool: Tool) -> _Json:
+    parameters = tool.parameters or {"type": "object", "properties": {}}
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+# -- what it answers ----------------------------------------------------------------------------------------------
+
+
+class _Answer:
     """One reply of the model, from its chunks to AG-UI events: one message, which may hold text and calls."""
 
     def __init__(self, input: RunAgentInput) -> None:  # noqa: A002
         self._id = fresh_message_id()
         used = [call.id for call in tool_calls(input.messages)]
-        self._calls = CallAssembler(self._id, used, [tool.name for tool in input.tools or ()])
-        self._talking = False
+        self.calls = CallAssembler(self._id, used, [tool.name for tool in input.tools or ()])
         self.finish_reason: str | None = None
+        self._talking = False
 
-    @property
-    def call_ids(self) -> list[str]:
-        return self._calls.ids
-
-    def feed(self, chunk: Any) -> Iterator[Event]:
+    def feed(self, chunk: "_Chunk") -> Iterator[Event]:
         if not chunk.choices:  # usage, or a content filter's remark
             return
         choice = chunk.choices[0]
@@ -122,42 +189,37 @@ class _Reply:
                 yield TextMessageStartEvent(message_id=self._id, role="assistant")
             yield TextMessageContentEvent(message_id=self._id, delta=text)
         for piece in choice.delta.tool_calls or ():
-            if (fragment := _fragment(piece)) is not None:
-                yield from self._calls.feed(fragment)
+            function = getattr(piece, "function", None)
+            if function is None:  # a custom tool of OpenAI's, which nobody here has offered
+                continue
+            index: int | None = getattr(piece, "index", None)
+            name, arguments = function.name or "", function.arguments or ""
+            yield from self.calls.feed(Fragment(index=index, id=piece.id or "", name=name, arguments=arguments))
         self.finish_reason = choice.finish_reason
 
     def finish(self) -> Iterator[Event]:
         if self._talking:
             yield TextMessageEndEvent(message_id=self._id)
-        yield from self._calls.finish(self.finish_reason)
+        yield from self.calls.finish(self.finish_reason)
 
 
-def _fragment(piece: Any) -> Fragment | None:
-    function = getattr(piece, "function", None)
-    if function is None:  # a custom tool of OpenAI's, which nobody here has offered
-        return None
-    return Fragment(
-        index=getattr(piece, "index", None),
-        id=piece.id or "",
-        name=function.name or "",
-        arguments=function.arguments or "",
-    )
+class _Piece(Protocol):
+    """A fragment of a call; an `index` and a `function` are not always there."""
+
+    id: str | None
 
 
-def _openai_tool(tool: Tool) -> dict[str, Any]:
-    parameters = tool.parameters or {"type": "object", "properties": {}}
-    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}
+class _Delta(Protocol):
+    content: str | None
+    tool_calls: Sequence[_Piece] | None
 
 
-def _litellm() -> Any:
-    """Import at the moment of use: litellm costs seconds, and `import hitl_nb` must not (facts/crewai.md §8.1)."""
-    keep_offline()
-    try:
-        import litellm
-    except ImportError as error:
-        raise MissingExtraError(
-            '`ChatAgent` calls models through litellm. Install it with `pip install "hitl-nb[litellm]"` '
-            "and restart the kernel."
-        ) from error
-    return litellm
+class _Choice(Protocol):
+    delta: _Delta
+    finish_reason: str | None
+
+
+class _Chunk(Protocol):
+    """What of litellm's chunks is read here; it ships no types that mypy can follow."""
+
+    choices: Sequence[_Choice]

@@ -2,18 +2,25 @@
 
 `ag_ui_crewai` serves a Flow over HTTP; here the same Flow runs in a task of the kernel, and its events reach us
 through CrewAI's scoped stream sink, called synchronously where the event arises, so that the order is exact and
-concurrent runs cannot mix (facts/crewai.md §2.1, option C). A failing Flow raises its own exception.
+concurrent runs cannot mix: CrewAI's event bus has one pool of threads for all runs, which promises neither. A failing
+Flow raises its own exception.
+
+`copilotkit_stream` emits chunk events there; the methods of the Flow emit their own. The rules by which they become
+AG-UI events are those of ag_ui_crewai's server, so in-process and served runs look alike. What a provider streamed
+under an id that cannot be trusted is told after the run, when the whole message is known.
 """
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import Protocol, cast
 
 from ag_ui.core import (
     PROTOCOL_VERSION,
     AssistantMessage,
+    CustomEvent,
     Event,
     Message,
     MessagesSnapshotEvent,
@@ -23,17 +30,42 @@ from ag_ui.core import (
     RunFinishedSuccessOutcome,
     RunStartedEvent,
     StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCall,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
 )
+from pydantic import BaseModel
 
 from hitl_nb._history import open_calls, tool_calls
 from hitl_nb._library import library
-from hitl_nb.agents._outgoing import presentable
-from hitl_nb.agents._settle import settled
-from hitl_nb.agents._translate import Translator
+from hitl_nb.agents._arguments import presentable
+from hitl_nb.agents._ids import StreamedCall, StreamedMessage, fresh_call_id, fresh_message_id, settled
 from hitl_nb.errors import AgentDefinitionError
+
+_Json = dict[str, object]
 
 _RESERVED = {"messages", "copilotkit", "tools", "context", "id", "ag-ui"}
 """Keys of a Flow's state that belong to the protocol, not to the user's shared state."""
+
+
+class AnyFlow(Protocol):
+    """What is used of a CrewAI Flow, which ships no types that a checker can follow here."""
+
+    @property
+    def state(self) -> object:
+        """A dict, or a pydantic model."""
+        ...
+
+    async def kickoff_async(self, inputs: _Json) -> object:
+        """Run it."""
+        ...
 
 
 class FlowAgent:
@@ -47,7 +79,7 @@ class FlowAgent:
         AgentDefinitionError: The Flow's state has no ``messages``, so that a conversation cannot reach it.
     """
 
-    def __init__(self, flow: Any) -> None:
+    def __init__(self, flow: AnyFlow | type[AnyFlow]) -> None:
         self._flow = flow
         self._checked = False
 
@@ -62,14 +94,12 @@ class FlowAgent:
             Exception: Whatever the Flow raised, itself, after a ``RUN_ERROR`` event.
         """
         flow = self._fresh()
-        translator = Translator(
-            known=(message.id for message in input.messages), used=(call.id for call in tool_calls(input.messages))
-        )
+        translator = _Translator(input.messages)
         yield RunStartedEvent(thread_id=input.thread_id, run_id=input.run_id, protocol_version=PROTOCOL_VERSION)
-        events: asyncio.Queue[Any] = asyncio.Queue()
+        events: asyncio.Queue[_BusEvent | None] = asyncio.Queue()
         task = asyncio.create_task(_kickoff(flow, input, events), name=f"hitl_nb flow {input.run_id}")
         try:
-            while (event := await events.get()) is not _END:
+            while (event := await events.get()) is not None:
                 for translated in translator.translate(event):
                     yield translated
             for translated in translator.flush():
@@ -86,7 +116,7 @@ class FlowAgent:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
 
-    def _fresh(self) -> Any:
+    def _fresh(self) -> AnyFlow:
         flow = self._flow() if isinstance(self._flow, type) else self._flow
         if not self._checked:
             _require_messages(flow)
@@ -94,27 +124,27 @@ class FlowAgent:
         return flow
 
 
-_END = object()
+# -- running it ---------------------------------------------------------------------------------------------------
 
 
-async def _kickoff(flow: Any, input: RunAgentInput, events: "asyncio.Queue[Any]") -> None:  # noqa: A002
+async def _kickoff(flow: AnyFlow, input: RunAgentInput, events: "asyncio.Queue[_BusEvent | None]") -> None:  # noqa: A002
     loop = asyncio.get_running_loop()
 
-    def sink(source: Any, event: Any) -> None:
+    def sink(source: object, event: _BusEvent) -> None:
         # Sync methods of a Flow emit from worker threads.
         if source is flow:
             loop.call_soon_threadsafe(events.put_nowait, event)
 
     try:
-        with _quiet_console(), _connected(flow, sink):
+        with _quiet_console(), _streaming_into(sink, flow):
             await flow.kickoff_async(inputs=_inputs(input))
     finally:
-        loop.call_soon_threadsafe(events.put_nowait, _END)
+        loop.call_soon_threadsafe(events.put_nowait, None)
 
 
-def _inputs(input: RunAgentInput) -> dict[str, Any]:  # noqa: A002
+def _inputs(input: RunAgentInput) -> _Json:  # noqa: A002
     endpoint = _crewai_module("ag_ui_crewai.endpoint")
-    inputs: dict[str, Any] = endpoint.crewai_prepare_inputs(
+    inputs: _Json = endpoint.crewai_prepare_inputs(
         state=input.state or {},
         messages=presentable(input.messages),
         tools=input.tools or [],
@@ -125,7 +155,7 @@ def _inputs(input: RunAgentInput) -> dict[str, Any]:  # noqa: A002
 
 
 @contextmanager
-def _connected(flow: Any, sink: Any) -> Iterator[None]:
+def _streaming_into(sink: "Callable[[object, _BusEvent], None]", flow: AnyFlow) -> Iterator[None]:
     """Let `copilotkit_stream` find the Flow, and its events find us; both are context variables of this task."""
     stream_context = _crewai_module("crewai.events.stream_context")
     context = _crewai_module("ag_ui_crewai.context")
@@ -149,8 +179,11 @@ def _quiet_console() -> Iterator[None]:
     yield
 
 
-def _final_events(flow: Any, input: RunAgentInput, translator: Translator) -> Iterator[Event]:  # noqa: A002
-    messages = settled(_messages(flow), input.messages, translator.streamed)
+def _final_events(flow: AnyFlow, input: RunAgentInput, translator: "_Translator") -> Iterator[Event]:  # noqa: A002
+    convert = _crewai_module("ag_ui_crewai.sdk").litellm_messages_to_ag_ui_messages
+    state = _state(flow)
+    converted: list[Message] = convert(state["messages"])
+    messages = settled(converted, input.messages, translator.streamed)
     pending = [call.id for call in open_calls(messages)]
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -158,7 +191,7 @@ def _final_events(flow: Any, input: RunAgentInput, translator: Translator) -> It
                 if call.id in pending:
                     yield from translator.announce(message.id, call)
     yield MessagesSnapshotEvent(messages=messages)
-    yield StateSnapshotEvent(snapshot=_user_state(flow))
+    yield StateSnapshotEvent(snapshot={key: value for key, value in state.items() if key not in _RESERVED})
     yield RunFinishedEvent(
         thread_id=input.thread_id,
         run_id=input.run_id,
@@ -166,25 +199,16 @@ def _final_events(flow: Any, input: RunAgentInput, translator: Translator) -> It
     )
 
 
-def _messages(flow: Any) -> list[Message]:
-    convert = _crewai_module("ag_ui_crewai.sdk").litellm_messages_to_ag_ui_messages
-    converted: list[Message] = convert(_state(flow)["messages"])
-    return converted
-
-
-def _user_state(flow: Any) -> dict[str, Any]:
-    return {key: value for key, value in _state(flow).items() if key not in _RESERVED}
-
-
-def _state(flow: Any) -> dict[str, Any]:
+def _state(flow: AnyFlow) -> _Json:
     state = flow.state
     if isinstance(state, dict):
         return state
-    dumped: dict[str, Any] = state.model_dump(exclude={"messages"})
+    # The messages as they are: the conversion knows litellm's objects, too.
+    dumped = cast("BaseModel", state).model_dump(exclude={"messages"})
     return dumped | {"messages": getattr(state, "messages", [])}
 
 
-def _require_messages(flow: Any) -> None:
+def _require_messages(flow: AnyFlow) -> None:
     state = flow.state
     if "messages" in state if isinstance(state, dict) else hasattr(state, "messages"):
         return
@@ -195,5 +219,140 @@ def _require_messages(flow: Any) -> None:
     )
 
 
-def _crewai_module(name: str) -> Any:
+def _crewai_module(name: str) -> ModuleType:
     return library(name, extra="crewai", what="Running a CrewAI Flow")
+
+
+# -- what it streams ----------------------------------------------------------------------------------------------
+
+
+class _BusEvent(Protocol):
+    """An event of CrewAI's: each kind has the `type`, and those of the other fields that it needs."""
+
+    type: object
+    method_name: object
+    message_id: str
+    parent_message_id: str | None
+    tool_call_id: str
+    tool_call_name: str | None
+    delta: str | None
+    content: str
+    name: str
+    value: object
+    snapshot: object
+
+
+class _Translator:
+    """CrewAI's events of one Flow run → AG-UI events, balanced, in order, with ids that stay the same.
+
+    Args:
+        before: The history that came in with the run.
+
+    Attributes:
+        streamed: The replies of the models so far, in order.
+    """
+
+    def __init__(self, before: Sequence[Message]) -> None:
+        self.streamed: list[StreamedMessage] = []
+        self._known = {message.id for message in before}
+        self._used = {call.id for call in tool_calls(before)}
+        self._messages: dict[str, StreamedMessage] = {}
+        self._open_texts: list[str] = []
+        self._open_calls: list[str] = []
+        self._methods = 0
+
+    def translate(self, event: _BusEvent) -> Iterator[Event]:
+        """Yield the AG-UI events for one CrewAI event; none for what AG-UI has no word for."""
+        kind = getattr(event.type, "value", event.type)
+        if kind == "method_execution_started":
+            self._methods += 1
+            yield StepStartedEvent(step_name=str(event.method_name))
+        elif kind in ("method_execution_finished", "method_execution_failed"):
+            self._methods -= 1
+            if self._methods <= 0:  # another method may be streaming still
+                yield from self.flush()
+            yield StepFinishedEvent(step_name=str(event.method_name))
+        elif kind == "TEXT_MESSAGE_CHUNK":
+            yield from self._text_chunk(self._message(event.message_id), event.delta)
+        elif kind == "TOOL_CALL_CHUNK":
+            yield from self._call_chunk(self._message(event.parent_message_id), event)
+        elif kind == "TOOL_CALL_RESULT":
+            yield from self.flush()
+            yield from self._result(event)
+        elif kind == "CUSTOM":
+            yield CustomEvent(name=event.name, value=event.value)
+        elif kind == "STATE_SNAPSHOT":
+            yield StateSnapshotEvent(snapshot=event.snapshot)
+
+    def flush(self) -> Iterator[Event]:
+        """Close what is open; whatever is streamed from here on belongs to another message."""
+        for message_id in self._open_texts:
+            yield TextMessageEndEvent(message_id=message_id)
+        for call_id in reversed(self._open_calls):
+            yield ToolCallEndEvent(tool_call_id=call_id)
+        self._open_texts.clear()
+        self._open_calls.clear()
+        self._messages.clear()
+
+    def announce(self, message_id: str, call: ToolCall) -> Iterator[Event]:
+        """Tell of a whole call that was not streamed, or under an id that could not be trusted."""
+        if any(told.id == call.id and told.told is not None for it in self.streamed for told in it.calls):
+            return
+        yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.function.name, parent_message_id=message_id)
+        if call.function.arguments:
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.function.arguments)
+        yield ToolCallEndEvent(tool_call_id=call.id)
+
+    def _message(self, provider_id: str | None) -> StreamedMessage:
+        key = provider_id or ""
+        if key not in self._messages:
+            message_id = key if key and key not in self._known else fresh_message_id()
+            self._known.add(message_id)
+            self._messages[key] = StreamedMessage(id=message_id)
+            self.streamed.append(self._messages[key])
+        return self._messages[key]
+
+    def _text_chunk(self, message: StreamedMessage, delta: str | None) -> Iterator[Event]:
+        if not delta:
+            return
+        if message.id not in self._open_texts:
+            self._open_texts.append(message.id)
+            yield TextMessageStartEvent(message_id=message.id, role="assistant")
+        message.text += delta
+        yield TextMessageContentEvent(message_id=message.id, delta=delta)
+
+    def _call_chunk(self, message: StreamedMessage, event: _BusEvent) -> Iterator[Event]:
+        call = self._call(message, event.tool_call_id)
+        call.name = call.name or event.tool_call_name or ""
+        call.arguments.feed(event.delta or "")
+        # Without an id, two calls of one message cannot be told apart here; without a name, nobody knows yet
+        # whether there is a card for it.
+        if not event.tool_call_id or not call.name:
+            return
+        if call.told is None:
+            call.told = 0
+            self._open_calls.append(call.id)
+            yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name, parent_message_id=message.id)
+        # What comes behind a complete object is a repetition, or another call under the same id.
+        text = call.arguments.head
+        if len(text) > call.told:
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=text[call.told :])
+            call.told = len(text)
+
+    def _result(self, event: _BusEvent) -> Iterator[Event]:
+        found = (it.call(event.tool_call_id) for it in reversed(self.streamed))
+        call = next((call for call in found if call is not None), None)
+        if call is not None and call.told is None:
+            return  # its call has not been told of; the final messages have both
+        call_id = call.id if call is not None else event.tool_call_id
+        yield ToolCallResultEvent(message_id=event.message_id, tool_call_id=call_id, content=event.content)
+
+    def _call(self, message: StreamedMessage, provider_id: str) -> StreamedCall:
+        call = message.call(provider_id)
+        if call is None:
+            call_id = provider_id if provider_id and provider_id not in self._used else fresh_call_id()
+            self._used.add(call_id)
+            call = StreamedCall(id=call_id, provider_id=provider_id)
+            message.interleaved = message.interleaved or any(it.arguments.unclosed for it in message.calls)
+            message.calls.append(call)
+        return call

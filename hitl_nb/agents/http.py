@@ -10,16 +10,20 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ag_ui.core import PROTOCOL_VERSION, Event, RunAgentInput, RunErrorEvent, RunFinishedEvent, RunStartedEvent
 from pydantic_core import PydanticSerializationError, to_json
 
 from hitl_nb._library import library
-from hitl_nb.agents._outgoing import presentable
-from hitl_nb.agents._unique import UniqueCalls
+from hitl_nb.agents._arguments import presentable
+from hitl_nb.agents._ids import UniqueCalls
 from hitl_nb.agui import parse_event
 from hitl_nb.errors import AgentDefinitionError, AgentError, UsageError
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient, HTTPError, Response
+    from httpx_sse import ServerSentEvent
 
 _CONNECT_SECONDS = 10.0
 
@@ -64,7 +68,7 @@ class HttpAgent:
         *,
         headers: Mapping[str, str] | None = None,
         timeout: float | None = 300.0,
-        client: Any = None,
+        client: "AsyncClient | None" = None,
     ) -> None:
         self._httpx, self._sse = (library(name, extra="http", what="`HttpAgent`") for name in ("httpx", "httpx_sse"))
         self._url = self._checked(url)
@@ -95,8 +99,7 @@ class HttpAgent:
                 stream before the run is over.
             ProtocolError: An event is malformed.
         """
-        reader = self._calls.reader(input.messages)
-        request = input.model_copy(update={"messages": self._calls.outgoing(input.messages)})
+        request, reader = self._calls.begin(input)
         over = False
         try:
             async with self._events(request) as events:
@@ -124,14 +127,14 @@ class HttpAgent:
             async with aclosing(source.aiter_sse()) as lines, aclosing(self._parsed(lines)) as events:
                 yield events
 
-    def _connected(self) -> AbstractAsyncContextManager[Any]:
+    def _connected(self) -> "AbstractAsyncContextManager[AsyncClient]":
+        if self._client is not None:
+            return nullcontext(self._client)
         # A client belongs to one event loop, and runs may not: so it lives as long as its run.
-        connection: AbstractAsyncContextManager[Any] = (
-            self._httpx.AsyncClient() if self._client is None else nullcontext(self._client)
-        )
-        return connection
+        own: AsyncClient = self._httpx.AsyncClient()
+        return own
 
-    async def _parsed(self, lines: AsyncIterator[Any]) -> AsyncGenerator[Event, None]:
+    async def _parsed(self, lines: "AsyncIterator[ServerSentEvent]") -> AsyncGenerator[Event, None]:
         async for line in lines:
             if not line.data:  # a keep-alive
                 continue
@@ -146,7 +149,7 @@ class HttpAgent:
 
     # -- what goes wrong ----------------------------------------------------------------------------------
 
-    async def _check(self, response: Any) -> None:
+    async def _check(self, response: "Response") -> None:
         kind = response.headers.get("content-type", "").partition(";")[0]
         if response.status_code == 200 and kind == "text/event-stream":
             return
@@ -166,7 +169,7 @@ class HttpAgent:
         parts = (f"`{self._url}` answered {response.status_code} {response.reason_phrase}{said}.", hint, _KEPT)
         raise AgentError(" ".join(part for part in parts if part), f"HTTP_{response.status_code}")
 
-    def _failure(self, error: Exception) -> AgentError:
+    def _failure(self, error: "HTTPError") -> AgentError:
         cause = str(error) or type(error).__name__
         if isinstance(error, (self._httpx.ConnectError, self._httpx.ConnectTimeout)):
             return AgentError(
@@ -182,7 +185,7 @@ class HttpAgent:
 
 
 def request_body(input: RunAgentInput) -> bytes:  # noqa: A002 - AG-UI's name
-    """Give the JSON that a server gets: what the released web client sends.
+    """Return the JSON that a server gets: what the released web client sends.
 
     Optional fields without a value are left out (a null there is refused by TypeScript servers); `state`, `tools`,
     `context` and `forwardedProps` are always there (servers before AG-UI 1.0 require them); nulls inside the user's
@@ -194,7 +197,7 @@ def request_body(input: RunAgentInput) -> bytes:  # noqa: A002 - AG-UI's name
     messages = [message for message in presentable(input.messages) if message.role != "activity"]
     try:
         data = input.model_copy(update={"messages": messages}).model_dump(mode="json", by_alias=True)
-        always: dict[str, Any] = {
+        always: dict[str, object] = {
             "protocolVersion": PROTOCOL_VERSION,
             "state": None,
             "tools": [],

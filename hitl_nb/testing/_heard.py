@@ -5,7 +5,7 @@ from typing import Any
 from ag_ui.core import Event, ToolCallArgsEvent, ToolCallStartEvent
 from pydantic_core import to_json
 
-from hitl_nb.agents._chunks import CallAssembler, Fragment
+from hitl_nb.agents import CallAssembler, Fragment
 from hitl_nb.testing._turns import Calls, Part, Says
 
 

@@ -1,9 +1,11 @@
 """Streamed fragments of tool calls → whole calls, for the ways in which providers really stream them.
 
 A model's reply comes in pieces: some text, a name, eight characters of arguments. Which call a piece belongs to is
-said by `index` and `id`, and providers leave out, repeat or reuse both (facts/crewai.md §7.1, §9.18–20). A person
-must never be asked a question that two calls were mixed into. So a call is put right where its fragments leave no
-doubt, and otherwise handed on as text that is *not* JSON: the session refuses it, and the model reads why.
+said by `index` and `id`, and providers leave out, repeat or reuse both: Mistral sends no index, Ollama the index 0 for
+every call, Gemini the id `""`; some give id and name with every fragment, or the whole call a second time at the end
+(litellm#20480); a token limit cuts the last call. A person must never be asked a question that two calls were mixed
+into. So a call is put right where its fragments leave no doubt, and otherwise handed on as text that is *not* JSON:
+the session refuses it, and the model reads why.
 """
 
 import json
@@ -13,8 +15,8 @@ from dataclasses import dataclass, field
 from ag_ui.core import Event, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 
 from hitl_nb._tools import UNNAMED_TOOL
-from hitl_nb.agents._brackets import Brackets
-from hitl_nb.agents._identity import MIXED_UP, fresh_call_id
+from hitl_nb.agents._arguments import MIXED_UP, Brackets
+from hitl_nb.agents._ids import fresh_call_id
 
 _CUT_OFF = " <cut off at the token limit, before the arguments>"
 
@@ -55,7 +57,7 @@ class _Call:
         return self.brackets.closed_at is not None
 
     def repeats(self, other: "_Call") -> bool:
-        """Whether the other call is this one, sent a second time."""
+        """Return whether the other call is this one, sent a second time."""
         same_identity = self.provider_id == other.provider_id and self.name == other.name
         return same_identity and self.whole and _equal_json(self.brackets.head, other.brackets.head)
 
@@ -117,7 +119,7 @@ class CallAssembler:
             yield ToolCallArgsEvent(tool_call_id=call.id, delta=text[call.sent :])
             call.sent = len(text)
 
-    # -- which call a fragment belongs to -----------------------------------------------------------------
+    # -- which call a fragment belongs to ---------------------------------------------------------------------
 
     def _call_of(self, fragment: Fragment) -> _Call:
         latest = self._latest(fragment.index)
@@ -182,7 +184,7 @@ class CallAssembler:
 
 
 def _only_repeats(head: str, extra: str) -> bool:
-    """Whether the text behind a complete object is that object again: one call, sent twice (litellm#20480)."""
+    """Return whether the text behind a complete object is that object again: one call, sent twice (litellm#20480)."""
     if not head:
         return False
     decoder, rest = json.JSONDecoder(), extra.strip()
