@@ -14,7 +14,7 @@ from hitl_nb._encoding import encode
 from hitl_nb._schema import parameters_of, validator_for
 from hitl_nb._tools import GateTool, human_in_the_loop, keywords_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
-from hitl_nb.interrupts import decided, home_loop, on_stage, question, run_blocking
+from hitl_nb.interrupts import Options, decided, home_loop, on_stage, question, run_blocking
 
 
 @contextmanager
@@ -84,15 +84,11 @@ class Gate(GateTool):
         asked = self.parameters.validate(dict(bound.arguments))
         if not self.needs_person(frozen(asked)):
             return None, asked
-        call = question(
-            self.description or f"Run `{self.name}`?",
-            name=self.name,
-            kind="tool",  # a rule about the tool is about this as well
-            answer_type=self.parameters,
-            render=self.render,
-            offer=asked,
-        )
-        await decided(call, asked, gated=True)
+        # `kind`: a rule about the tool is about this as well.
+        options = Options(name=self.name, kind="tool", render=self.render, gated=True)
+        message = self.description or f"Run `{self.name}`?"
+        call = question(message, options, answer_type=self.parameters, offer=asked)
+        await decided(call, asked, options)
         handle = Handle.of(call)
         return handle, await handle.begin()
 

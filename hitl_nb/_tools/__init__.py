@@ -2,7 +2,7 @@
 
 from hitl_nb._tools._define import frontend_tool, human_in_the_loop
 from hitl_nb._tools._gate import GateTool
-from hitl_nb._tools._kinds import FrontendTool, HumanTool, SessionTool, keywords_of
+from hitl_nb._tools._kinds import FrontendTool, HumanTool, Renderer, SessionTool, keywords_of
 from hitl_nb._tools._on_interrupt import InterruptHandler, on_interrupt
 from hitl_nb._tools._toolbox import UNNAMED_TOOL, ToolBox
 
@@ -12,6 +12,7 @@ __all__ = [
     "GateTool",
     "HumanTool",
     "InterruptHandler",
+    "Renderer",
     "SessionTool",
     "ToolBox",
     "frontend_tool",

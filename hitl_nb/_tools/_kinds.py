@@ -13,6 +13,9 @@ from hitl_nb._calls import Call
 from hitl_nb._schema import Validator
 from hitl_nb.errors import InvalidValue, UsageError
 
+Renderer = Callable[[Call], object]
+"""What draws a call: a card class of `hitl_nb.cards`, or a function that gives any ipywidget."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SessionTool:

@@ -36,7 +36,7 @@ class CardInput:
                 answer: str = ask_blocking(
                     message.strip() or "The flow asks for your input.",
                     answer=WORDS,
-                    reason=str(method),
+                    name=str(method),
                     render=Text,
                     timeout=seconds,
                 )

@@ -42,7 +42,7 @@ async def _asked(message: str, output: Any, outcomes: Sequence[str], method: str
         message,
         _shown(output),
         answer=WORDS,
-        reason=method,
+        name=method,
         render=partial(Reply, choices=choices) if choices else partial(Text, long=True),
     )
     return answer
@@ -169,7 +169,7 @@ async def _is_right(words: str, meant: str, method: str, *, theirs: bool) -> boo
             f"{wrote} {_brief(words)!r}; the model reads it as `{meant}`. Is that right?",
             {"feedback": words, "outcome": meant},
             answer=bool,
-            reason=method,
+            name=method,
             render=Reading,
         )
     except Declined:

@@ -73,7 +73,7 @@ class ToolGate(Gate):
                 frozen(arguments),
                 answer=Literal[True],
                 render=Approval,
-                reason=call.name,
+                name=call.name,
                 kind="tool",
                 **self._people,
             )

@@ -143,7 +143,7 @@ def _requesting(class_: Any, failure: Callable[[Exception], BaseException]) -> A
                 prompt,
                 getattr(self, "tool_input", None),
                 answer=WORDS,
-                reason=getattr(self, "tool_name", None) or "request_human_input",
+                name=getattr(self, "tool_name", None) or "request_human_input",
                 render=Text,
             )
         except Exception as error:

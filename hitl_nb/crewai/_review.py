@@ -86,7 +86,7 @@ def _question(answer: Any, context: Any) -> dict[str, Any]:
         "message": "How could this result be better?" if training else "Is this result good?",
         "payload": {"task": getattr(task, "description", ""), "result": _text(answer.output)},
         "answer": WORDS if training else Literal[True] | WORDS,
-        "reason": getattr(task, "name", None) or "human_input",
+        "name": getattr(task, "name", None) or "human_input",
         "render": partial(Reply, choices={} if training else {"Accept": ACCEPTED}, label="What to do better"),
     }
 

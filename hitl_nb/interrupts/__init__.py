@@ -5,18 +5,13 @@ The counterpart of the web's ``interrupt(...)`` + ``useInterrupt``, without a gr
 (`interrupt.sync`). What ran before it has run once and is not run again.
 """
 
-from hitl_nb.interrupts._interrupt import decided, home_loop, interrupt, on_stage, question, run_blocking
+from hitl_nb.interrupts._deciding import Options as Options
+from hitl_nb.interrupts._deciding import decided as decided
+from hitl_nb.interrupts._deciding import home_loop as home_loop
+from hitl_nb.interrupts._deciding import on_stage as on_stage
+from hitl_nb.interrupts._deciding import question as question
+from hitl_nb.interrupts._deciding import run_blocking as run_blocking
+from hitl_nb.interrupts._interrupt import interrupt
 from hitl_nb.interrupts._shorthands import approve, ask, choose, review
 
-__all__ = [
-    "approve",
-    "ask",
-    "choose",
-    "decided",
-    "home_loop",
-    "interrupt",
-    "on_stage",
-    "question",
-    "review",
-    "run_blocking",
-]
+__all__ = ["approve", "ask", "choose", "interrupt", "review"]

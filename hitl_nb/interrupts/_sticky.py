@@ -82,7 +82,7 @@ class Sticky:
                 answer=answer,
                 result=stored.result,
                 reason=stored.reason,
-                by=f"{who} (from the journal; `again=True` asks again)",
+                by=f"{who} (from the journal; `refresh=True` asks again)",
                 via="replay",
             )
         )

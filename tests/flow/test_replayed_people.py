@@ -151,7 +151,7 @@ async def test_time_that_was_up_is_up_at_once_in_the_replay(path):
     async def dialogue(people):
         people = people and never
         call = await outcome_of(interrupt("Now?", timeout=0.01 if people else 3600, people=people))
-        value = await interrupt("And now?", timeout=0.01 if people else 3600, on_timeout="late", people=people)
+        value = await interrupt("And now?", timeout=0.01 if people else 3600, if_expired="late", people=people)
         return call.outcome, value
 
     assert await recorded(path, dialogue) == await replayed(path, dialogue) == ("expired", "late")
@@ -174,7 +174,7 @@ async def test_several_people_a_rule_and_an_escalation_are_one_recorded_answer_e
         return [
             await interrupt("Both?", {"a": 1}, people=four_eyes),
             await interrupt("Late?", {"b": 1}, people=late),
-            await interrupt("Rule?", {"c": 1}, reason="small", people=rule),
+            await interrupt("Rule?", {"c": 1}, name="small", people=rule),
         ]
 
     assert await recorded(path, dialogue) == await replayed(path, dialogue)

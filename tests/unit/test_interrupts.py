@@ -1,14 +1,16 @@
 """Checkpoints: the code stands still at the question and goes on with the answer, or not at all."""
 
 import asyncio
+import inspect
 import threading
 
 import pytest
 from pydantic import BaseModel
 
-from hitl_nb import Session, approve, human_in_the_loop, interrupt, pending
+from hitl_nb import Session, approve, ask, choose, human_in_the_loop, interrupt, pending, review
 from hitl_nb._waiting import until_decided
 from hitl_nb.errors import Cancelled, Declined, Expired, InvalidValue, LoopBlockedError, NoHumanError, UsageError
+from hitl_nb.people import Escalate
 from hitl_nb.testing import ScriptedPerson, calls, says
 from tests.agents import ScriptedAgent
 
@@ -65,7 +67,7 @@ async def test_expiry_is_not_a_no_and_leaves_nothing_open():
     assert pending() == []
 
 
-async def test_on_timeout_a_value_is_returned_and_recorded_as_expired():
+async def test_if_expired_stands_in_for_the_answer_and_it_is_recorded_as_expired():
     transcripts = []
 
     class Watching:
@@ -78,15 +80,49 @@ async def test_on_timeout_a_value_is_returned_and_recorded_as_expired():
         async def __call__(self, call):
             await until_decided(call)
 
-    assert await interrupt("Now?", people=Watching(), timeout=0.01, on_timeout="skip") == "skip"
+    assert await interrupt("Now?", people=Watching(), timeout=0.01, if_expired="skip") == "skip"
     assert transcripts[0].calls[0].outcome == "expired"
 
 
-async def test_on_timeout_another_person_is_asked():
+async def test_when_time_is_up_another_person_is_asked():
     async def boss(call):
         call.respond("by the boss")
 
-    assert await interrupt("Now?", people=waits, timeout=0.01, on_timeout=boss) == "by the boss"
+    assert await interrupt("Now?", people=waits, timeout=0.01, escalate_to=boss) == "by the boss"
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"escalate_to": waits}, "timeout=60, escalate_to=person"),
+        ({"timeout": 1, "escalate_to": "skip"}, "if_expired="),
+        ({"timeout": 1, "escalate_to": waits, "if_expired": "skip"}, r"Escalate\(first, after=60, to=boss\)"),
+        ({"timeout": 1, "if_expired": waits}, "escalate_to="),
+    ],
+)
+async def test_options_that_contradict_each_other_say_the_line_to_write(options, line):
+    with pytest.raises(UsageError, match=line):
+        interrupt("Now?", **options)
+
+
+async def test_someone_else_is_asked_and_then_the_question_expires():
+    nobody = Escalate(waits, after=0.01, to=waits)
+    assert await interrupt("Now?", people=nobody, timeout=0.03, if_expired=None) is None
+
+
+@pytest.mark.parametrize("question", [interrupt, approve, ask, choose, review, interrupt.sync])
+def test_a_slip_in_an_option_is_a_type_error_that_names_the_function_and_asks_nothing(question):
+    with pytest.raises(TypeError, match=rf"{question.__qualname__}\(\) got an unexpected keyword argument 'timout'"):
+        question("Go?", ["a"], timout=5)
+    assert pending() == []
+
+
+@pytest.mark.parametrize("question", [interrupt, approve, ask, choose, review, interrupt.sync])
+def test_each_option_is_a_named_parameter_and_in_the_docstring(question):
+    names = inspect.signature(question).parameters
+    assert {"name", "render", "timeout", "escalate_to", "key", "refresh", "people", "kind"} < set(names)
+    assert all(each.kind is not each.VAR_KEYWORD for each in names.values())
+    assert [name for name in names if f"\n    {name}: " not in inspect.getdoc(question)] == []
 
 
 async def test_an_answer_at_the_moment_of_expiry_counts_once():
@@ -219,4 +255,4 @@ async def test_a_timeout_error_of_a_policy_is_a_fault_and_not_an_expiry():
         raise TimeoutError("the policy server is down")
 
     with pytest.raises(TimeoutError, match="policy server"):
-        await interrupt("Now?", people=broken, timeout=60, on_timeout="approved")
+        await interrupt("Now?", people=broken, timeout=60, if_expired="approved")

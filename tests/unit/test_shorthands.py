@@ -58,8 +58,10 @@ async def test_anything_but_a_yes_is_false(no):
 
 
 async def test_time_that_is_up_is_never_a_yes():
-    assert await approve("Go?", people=waits, timeout=0.01, on_timeout=True) is False
-    assert await approve("Go?", people=waits, timeout=0.01, on_timeout=ScriptedPerson([True])) is True
+    assert await approve("Go?", people=waits, timeout=0.01) is False
+    assert await approve("Go?", people=waits, timeout=0.01, escalate_to=ScriptedPerson([True])) is True
+    with pytest.raises(TypeError, match=r"approve\(\) got an unexpected keyword argument 'if_expired'"):
+        approve("Go?", people=waits, timeout=0.01, if_expired=True)  # nothing that is true stands in for a yes
 
 
 # -- ask ------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ async def test_again_asks_again_and_the_new_decision_sticks():
     await approve("Delete?", key="delete", people=ada)
     Mind.says = lambda call: call.decline("not any more")
     assert await approve("Delete?", key="delete", people=ada) is True
-    assert await approve("Delete?", key="delete", again=True, people=ada) is False
+    assert await approve("Delete?", key="delete", refresh=True, people=ada) is False
     assert await approve("Delete?", key="delete", people=ada) is False
     assert Mind.asked == 2
 

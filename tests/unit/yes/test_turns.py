@@ -184,7 +184,7 @@ async def test_time_that_is_up_closes_the_question_for_good():
     assert await approve("Drop?", people=person, timeout=0.01) is False
     assert person.calls[0].respond(True) is False
     boss = Keeps()
-    asked = asyncio.ensure_future(approve("Drop?", people=person, timeout=0.01, on_timeout=boss))
+    asked = asyncio.ensure_future(approve("Drop?", people=person, timeout=0.01, escalate_to=boss))
     await until(lambda: boss.calls)
     assert person.calls[1].respond(True) is False
     boss.calls[0].respond(True)
