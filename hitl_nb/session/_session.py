@@ -20,7 +20,7 @@ from hitl_nb.session._loop import Context
 from hitl_nb.session._run import PendingRun, Run
 from hitl_nb.session._thread import Thread, ThreadStore
 
-Pending = Literal["error", "decline", "wait"]
+IfBusy = Literal["error", "decline", "wait"]
 """What a new message does to a run that is under way."""
 
 
@@ -113,14 +113,14 @@ class Session:
         """The calls that a person can answer now."""
         return self._run.pending if self._run is not None else []
 
-    def run(self, text: str, *, pending: Pending = "error") -> PendingRun:
+    def run(self, text: str, *, if_busy: IfBusy = "error") -> PendingRun:
         """Send `text`, show the run in this cell, and give its `Reply` once the model has said its last word.
 
         Use it with ``await``. The stop button ends it within a moment: open questions are closed as not executed.
 
         Args:
             text: The user's words.
-            pending: What to do when another run of this session is under way: ``error`` refuses, ``decline`` closes
+            if_busy: What to do when another run of this session is under way: ``error`` refuses, ``decline`` closes
                 its open calls and tells the model together with `text`, ``wait`` lets it end first.
 
         Raises:
@@ -131,16 +131,16 @@ class Session:
             Exception: Whatever the agent raised, itself.
         """
         return PendingRun(
-            lambda *, foreground: self._start(text, foreground=foreground, pending=pending),
-            line_of("session.run", text, more=pending != "error"),
+            lambda *, foreground: self._start(text, foreground=foreground, if_busy=if_busy),
+            line_of("session.run", text, more=if_busy != "error"),
         )
 
-    def start(self, text: str, *, pending: Pending = "error") -> Run:
+    def start(self, text: str, *, if_busy: IfBusy = "error") -> Run:
         """Send `text` and return at once; the run goes on in the background, with its cards in this cell.
 
         Args:
             text: The user's words.
-            pending: As for `run`.
+            if_busy: As for `run`.
 
         Returns:
             A `Run`: ``await run`` in a later cell gives the `Reply`; ``run.stop()`` ends it.
@@ -149,7 +149,7 @@ class Session:
             SessionBusyError: Another run of this session is under way.
             UsageError: No event loop is running.
         """
-        return self._start(text, foreground=False, pending=pending)
+        return self._start(text, foreground=False, if_busy=if_busy)
 
     def resume(self) -> PendingRun:
         """Go on with a thread that was restored from the journal; use it with ``await``.
@@ -181,38 +181,38 @@ class Session:
             lambda *, foreground: self._launch(None, foreground=foreground, replay=replay), "session.connect(events)"
         )
 
-    def _start(self, text: str, *, foreground: bool, pending: Pending = "error") -> Run:
+    def _start(self, text: str, *, foreground: bool, if_busy: IfBusy = "error") -> Run:
         if not isinstance(text, str):
             raise UsageError(
                 f"`session.run` takes the user's words, not `{type(text).__name__}`. "
                 'Write `await session.run("Plan a trip to Mars")`.'
             )
-        if pending not in get_args(Pending):
-            raise UsageError(f'`pending` cannot be `{pending!r}`. Write `pending="error"`, "decline" or "wait".')
-        return self._launch(text, foreground=foreground, pending=pending)
+        if if_busy not in get_args(IfBusy):
+            raise UsageError(f'`if_busy` cannot be `{if_busy!r}`. Write `if_busy="error"`, "decline" or "wait".')
+        return self._launch(text, foreground=foreground, if_busy=if_busy)
 
     def _launch(
-        self, text: str | None, *, foreground: bool, pending: Pending = "error", replay: Sequence[Event] | None = None
+        self, text: str | None, *, foreground: bool, if_busy: IfBusy = "error", replay: Sequence[Event] | None = None
     ) -> Run:
         self._require_loop()
         before = self._run if self._run is not None and self._run.status in ("running", "waiting") else None
-        if before is not None and pending == "error":
+        if before is not None and if_busy == "error":
             raise SessionBusyError(self._busy(before))
-        if before is not None and pending == "decline":
+        if before is not None and if_busy == "decline":
             before.supersede()
         if text is not None and self._restored:
-            self._close_restored(pending)
+            self._close_restored(if_busy)
         self._restored = False
         self._run = Run(self._context, text, foreground=foreground, after=before, replay=replay)
         return self._run
 
-    def _close_restored(self, pending: Pending) -> None:
+    def _close_restored(self, if_busy: IfBusy) -> None:
         """A new message on a thread that an earlier kernel left with open calls."""
         waiting = [f"`{call.function.name}` ({call.id})" for call in open_calls(self._thread.messages)]
-        if waiting and pending == "error":
+        if waiting and if_busy == "error":
             raise SessionBusyError(
                 f"This thread was restored with open calls: {', '.join(waiting)}. Write `await session.resume()` to "
-                'have them asked again, or `session.run(..., pending="decline")` to close them.'
+                'have them asked again, or `session.run(..., if_busy="decline")` to close them.'
             )
         self._thread.close("superseded")
 
@@ -230,7 +230,7 @@ class Session:
         what = f"it waits for an answer to {waiting}" if waiting else "it is still running"
         return (
             f"This session has a run under way; {what}. Answer it, end it with `session.stop()`, "
-            'or write `session.run(..., pending="decline")` (or "wait").'
+            'or write `session.run(..., if_busy="decline")` (or "wait").'
         )
 
     def stop(self) -> None:

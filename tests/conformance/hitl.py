@@ -22,7 +22,7 @@ from hitl_nb.errors import HitlError
 DEVIATIONS = {
     "HAZARD_": "the web loses, misroutes or invents an answer here; ours is bound to the call's id",
     "stop_leaves_second_call_dangling": "stop closes every open and queued call, so the thread stays usable",
-    "new_user_message_while_pending": 'a new message is refused by name (or pending="decline" / "wait"), never sent '
+    "new_user_message_while_pending": 'a new message is refused by name (or if_busy="decline" / "wait"), never sent '
     "with a dangling call",
     "invalid_json_args": "the error goes back to the model, which can correct its call",
     "args_null": "the error goes back to the model, which can correct its call",

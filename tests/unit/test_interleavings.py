@@ -116,7 +116,7 @@ async def play(widths, actions, *, renames, one_at_a_time) -> None:
             runs.append(session._launch(None, foreground=False, replay=list(_whole_runs(agent.stored))))
         elif action in ("message", "supersede"):
             with suppress(HitlError):
-                runs.append(session.start("more", pending="decline" if action == "supersede" else "error"))
+                runs.append(session.start("more", if_busy="decline" if action == "supersede" else "error"))
     session.stop()
     for run in runs:
         with suppress(RunStopped, asyncio.CancelledError, HitlError):

@@ -106,7 +106,7 @@ async def test_a_new_message_on_open_calls_is_refused_or_closes_them(path):
     agent, session = restarted(path, says("ok"))
     with pytest.raises(SessionBusyError, match=r"`ask` \(call_1\).*session.resume"):
         await session.run("more")
-    await session.run("more", pending="decline")
+    await session.run("more", if_busy="decline")
     assert json.loads(agent.results(0)["call_1"])["status"] == "superseded"
 
 
