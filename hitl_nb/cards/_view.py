@@ -41,7 +41,7 @@ class RunView:
         self.transcript = transcript
         self.drawn = asyncio.Event()
         """Set once a browser has said that it draws this view."""
-        self._head = head or getattr(transcript, "head", None)
+        self._head = head
         self._warnings: dict[str, str] = {}
         self._passed: set[str] = set()
         self._clicks = Clicks(lambda occurrence: self._observed.get(occurrence), self._redraw, self._acknowledge)
@@ -73,7 +73,8 @@ class RunView:
         for cards in self._slots.lists:
             cards.finish()
         if self._display_id:
-            update_display(self._record(), raw=True, display_id=self._display_id, metadata=metadata_of(self._head))
+            beside = metadata_of(self._head or getattr(self.transcript, "head", None))
+            update_display(self._record(), raw=True, display_id=self._display_id, metadata=beside)
 
     # -- transcript → screen ------------------------------------------------------------------------------
 

@@ -285,7 +285,7 @@ def test_a_widget_of_the_users_own_answers_for_the_one_it_was_made_for_only(read
 
 def test_one_click_sent_three_times_is_one_answer_and_one_word(ready, tmp_path):
     ready.run(f"session = deleting(NotebookPerson('Ada'), journal=Journal({str(tmp_path / 'j.sqlite')!r}))")
-    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.decisions[0].late, ran)")
+    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.decisions[0].late_answers, ran)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
     click = {"call_id": question["id"], "turn": question["turn"]["token"], "click": "c", "op": "respond"}
@@ -330,6 +330,16 @@ def test_a_checkpoint_about_something_that_code_has_changed_ends_and_says_why(re
     assert "changed by code while the question was open" in refused["error"]
     assert ready.reply(ready.execute("await question"))["ename"] == "ChangedWhileWaiting"
     assert now(widget)[0]["record"]["outcome"] == "cancelled"
+
+
+def test_the_head_of_the_journal_stands_beside_the_record_and_not_beside_the_live_view(ready):
+    cell = ready.execute("run = deleting(NotebookPerson()).start('go'); run.transcript.head = lambda: 'abc'")
+    widget = hello(ready, cell)
+    fate(ready, widget, ready.until(lambda: card(widget, "executing"), "a question"), "decline")
+    ready.run("await run")
+    *live, record = [*ready.about(cell, "display_data"), *ready.about(cell, "update_display_data")]
+    assert record["metadata"] == {"hitl_nb": {"journal_head": "abc"}}
+    assert [each["metadata"] for each in live] == [{}] * len(live)
 
 
 def test_what_has_no_content_is_said_on_the_card_and_in_the_record(ready):
