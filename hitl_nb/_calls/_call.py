@@ -57,7 +57,7 @@ class Call(HasTraits):
         delivered: What the model is given instead of `result`: the return value of a gated function; else None.
         args_type: What has checked the arguments, or None.
         error: Why the last attempt to answer was refused; the call is then still open.
-        late: Answers that changed nothing, because they came after the first or out of turn.
+        late_answers: Answers that changed nothing, because they came after the first or out of turn.
 
     Args:
         offer: What is proposed, where it is not found among the arguments.
@@ -114,7 +114,7 @@ class Call(HasTraits):
         self.run_id = run_id
         self.offer = offer
         self.offers_arguments = offers_arguments
-        self.late: list[Any] = []
+        self.late_answers: list[Any] = []
         self._compares = compares
         self._tells_edits = tells_edits
         self._words = words
@@ -138,7 +138,7 @@ class Call(HasTraits):
             True if this answer counts: in the kernel's loop "taken" (with a journal it counts once it is on disk; if
             that fails, the call is open again and `error` says why), elsewhere once it is. False if the call was
             decided before, or is being put to somebody else by now: nothing changes then, and the attempt is kept in
-            ``call.late``.
+            ``call.late_answers``.
 
         Raises:
             CallNotOpenError: The model is still writing the arguments, or several people are asked one by one.

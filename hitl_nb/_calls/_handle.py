@@ -391,7 +391,7 @@ class Handle:
                 self._finish(decision)
                 return
             self.is_mine = False
-            self.call.late.append(decision.answer)
+            self.call.late_answers.append(decision.answer)
             self._finish(self._adopted(recorder.winner(self.call)))
         except Exception as error:
             if decision.outcome not in APPROVALS:
@@ -448,7 +448,7 @@ class Handle:
         self._at_home(lambda: self._publish(decision))
 
     def _too_late(self, value: Any, by: str | None = None) -> bool:
-        self.call.late.append(value)
+        self.call.late_answers.append(value)
         if self.recorder is not None:
             self._note(lambda recorder: recorder.begin_late(self.call, value, by), "A late answer")
         return False

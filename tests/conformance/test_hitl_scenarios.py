@@ -43,7 +43,7 @@ async def test_instead_of_answering_the_next_call_a_stale_click_is_kept_aside():
     player, observed = await play("HAZARD_stale_respond_answers_next_call")
     assert observed["results"]["a"] == "A"
     assert observed["results"].get("b") != "LATE CLICK ON CARD a"
-    assert player.calls["a"].late == ["LATE CLICK ON CARD a"]
+    assert player.calls["a"].late_answers == ["LATE CLICK ON CARD a"]
 
 
 async def test_instead_of_dangling_the_second_call_is_closed_by_stop_and_the_next_run_is_valid():

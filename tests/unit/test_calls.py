@@ -34,7 +34,7 @@ async def test_the_first_answer_wins_and_the_second_returns_false():
     assert call.respond("a") is True
     assert call.respond("b") is False
     assert (call.answer, call.result, call.outcome, call.status) == ("a", "a", "answered", "complete")
-    assert call.late == ["b"]
+    assert call.late_answers == ["b"]
 
 
 async def test_status_goes_from_in_progress_to_executing_to_complete():
@@ -99,7 +99,7 @@ async def test_a_hundred_threads_answer_and_exactly_one_counts():
     await asyncio.sleep(0)
     assert call.answer == counted.index(True)
     assert call.result == str(counted.index(True))
-    assert sorted(call.late) == [number for number in range(20) if number != call.answer]
+    assert sorted(call.late_answers) == [number for number in range(20) if number != call.answer]
 
 
 async def test_an_answer_from_a_thread_wakes_the_loop_at_once_and_traits_change_in_the_loop():

@@ -167,7 +167,7 @@ async def test_two_kernels_on_one_journal_one_answer_wins_and_the_other_is_told(
     for run in runs:
         await run
     assert agent_1.results(0) == agent_2.results(0) == {"call_1": "first"}
-    assert (two.answer, two.answered_by, two.late) == ("first", "ada", ["second"])
+    assert (two.answer, two.answered_by, two.late_answers) == ("first", "ada", ["second"])
 
 
 def disk_full(*_):

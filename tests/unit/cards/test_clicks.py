@@ -117,7 +117,7 @@ async def test_a_click_that_comes_again_meanwhile_or_afterwards_is_the_same_clic
         await ticks()
         screen.click(call, turn="whatever")
         assert screen.told == [("c1", True, None)] * 2
-        assert (call.late, recorder.late, len(recorder.writing)) == ([], [], 1)
+        assert (call.late_answers, recorder.late, len(recorder.writing)) == ([], [], 1)
 
 
 async def test_what_cannot_be_written_leaves_the_call_open_and_the_next_click_counts():
