@@ -54,4 +54,4 @@ async def the_trip_is_planned(agent: Any) -> None:
     )
     assert reply.text == "Packing, then landing."
     assert [message.role for message in reply.messages] == ["user", "assistant", "tool", "assistant"]
-    assert reply.decisions[0].answer == without_launch(reply.decisions[0])
+    assert reply.calls[0].answer == without_launch(reply.calls[0])

@@ -59,7 +59,7 @@ async def play(agent: Any, shape: Shape, expected: tuple[list[int], int]) -> Non
         assert len(model.requests) == 1
         return
     assert reply.text == "Done."
-    assert {call.status for call in reply.decisions} <= {"complete"}
+    assert {call.status for call in reply.calls} <= {"complete"}
     history = model.requests[1]["messages"]
     assert_acceptable(history)
     results = [message["content"] for message in history if message["role"] == "tool"]
@@ -93,6 +93,6 @@ async def test_an_id_that_the_thread_has_already_is_another_question(agent, call
         session = Session(ChatAgent(MODEL) if agent is ChatAgent else agent, tools=[book_trip], people=[person])
         reply = await session.run("Book trips")
     assert person.asked == [1, 2]
-    assert [call.answer for call in reply.decisions] == ["yes to 1", "yes to 2"]
+    assert [call.answer for call in reply.calls] == ["yes to 1", "yes to 2"]
     assert_acceptable(model.requests[2]["messages"])
     assert [m["content"] for m in model.requests[2]["messages"] if m["role"] == "tool"] == ["yes to 1", "yes to 2"]

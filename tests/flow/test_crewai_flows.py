@@ -257,7 +257,7 @@ async def test_inside_a_session_the_sessions_people_answer_in_the_same_record():
 
     with ScriptedPerson(["Fine"]) as person, install(people=ScriptedPerson([])):
         reply = await Session(Chat, people=[person]).run("Hi")
-    assert [call.name for call in reply.decisions] == ["draft"]
+    assert [call.name for call in reply.calls] == ["draft"]
 
 
 # -- a pause that outlives the process ------------------------------------------------------------------------

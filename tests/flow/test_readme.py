@@ -32,7 +32,7 @@ async def test_the_blocks_run_in_order_and_the_first_is_ten_lines(monkeypatch, t
     try:
         with use(people=f"script:{answers}"):
             await run(BLOCKS[0], names)
-        assert [step.description for step in names["reply"].decisions[0].answer] == [
+        assert [step.description for step in names["reply"].calls[0].answer] == [
             "Pack the rover",
             "Wait for the launch window",
         ]

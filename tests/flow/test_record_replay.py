@@ -46,7 +46,7 @@ async def test_a_replay_calls_no_model_asks_nobody_and_ends_in_the_same_messages
     assert told(session) == recorded
     edited = json.loads(recorded[-1]["content"].removeprefix("Then: "))
     assert (edited["status"], edited["value"]) == ("edited", [{"description": "pack", "on": True}])
-    decision = reply.decisions[0]
+    decision = reply.calls[0]
     assert (decision.answer, decision.answered_by, decision.via) == ([Step(description="pack")], "ada", "replay")
     assert (decision.outcome, [edit["path"] for edit in decision.edits]) == ("edited", ["steps[1]"])
 
@@ -71,7 +71,7 @@ async def test_a_person_of_the_users_own_is_recorded_like_any_other(path):
         again = plan()
         reply = await again.run("Plan a trip")
     assert told(again) == told(session)
-    assert (reply.decisions[0].outcome, reply.decisions[0].reason) == ("declined", "too far")
+    assert (reply.calls[0].outcome, reply.calls[0].reason) == ("declined", "too far")
 
 
 async def test_what_a_request_repeats_of_the_one_before_is_written_once(recorded, path):

@@ -77,7 +77,7 @@ async def test_the_model_is_told_the_same_of_every_kind_of_decision(path, decide
     async def dialogue(people):
         session = plan(people, tools=[spend])
         reply = await session.run("Go")
-        call = reply.decisions[0]
+        call = reply.calls[0]
         return told(session), (call.outcome, call.answer, call.edits, call.reason, call.answered_by)
 
     with ScriptedModel([calls("spend", euros=3), lambda request: request.messages[-1]["content"]]):
@@ -229,7 +229,7 @@ async def test_what_a_rule_forbids_before_anybody_is_asked_is_recorded_and_forbi
     async def dialogue(people):
         session = plan(people, tools=[spend])
         reply = await session.run("Go")
-        return told(session), [(call.outcome, call.reason, call.answered_by) for call in reply.decisions[-1:]]
+        return told(session), [(call.outcome, call.reason, call.answered_by) for call in reply.calls[-1:]]
 
     with ScriptedModel([calls("spend", euros=3), lambda request: request.messages[-1]["content"]]), record(path):
         before = await dialogue(people())
@@ -248,7 +248,7 @@ async def test_who_answers_one_of_several_in_turn_is_recorded_once_with_what_the
 
     async def dialogue(people):
         session = plan(people)
-        (call,) = (await session.run("Go")).decisions
+        (call,) = (await session.run("Go")).calls
         return told(session), (call.outcome, call.answer, call.edits, call.reason, call.answered_by)
 
     with the_model(), record(path):
@@ -390,7 +390,7 @@ async def test_secrets_are_stars_in_the_file_wherever_they_turn_up_and_the_case_
 
 async def test_explicit_people_of_a_session_and_of_a_checkpoint_are_not_asked(path):
     async def dialogue(people):
-        return [await approve("Go?", people=people), (await plan(people).run("Go")).decisions[0].answer]
+        return [await approve("Go?", people=people), (await plan(people).run("Go")).calls[0].answer]
 
     with the_model():
         before = await recorded(path, dialogue, True, keep_first)

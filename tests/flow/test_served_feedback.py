@@ -55,5 +55,5 @@ async def test_the_pause_is_asked_here_and_the_answer_resumes_the_flow_there(ser
 
 async def test_a_no_is_never_sent_as_an_empty_approval(server):
     reply = await Session(server, people=[ScriptedPerson([lambda call: call.decline("not yet")])]).run("Write")
-    assert reply.decisions[0].outcome == "declined"
+    assert reply.calls[0].outcome == "declined"
     assert published == []
