@@ -69,6 +69,15 @@ class CallAssembler:
         parent: The id of the assistant message that makes the calls.
         used: Ids of calls that the thread has already.
         tools: The names that the model was told; a name that comes in pieces is recognised by them.
+
+    ::
+
+        assembler = CallAssembler("msg_1", used=(), tools=["book"])
+        for piece in pieces:
+            name, arguments = piece.function.name or "", piece.function.arguments or ""
+            fragment = Fragment(index=piece.index, id=piece.id or "", name=name, arguments=arguments)
+            yield from assembler.feed(fragment)
+        yield from assembler.finish("tool_calls")
     """
 
     def __init__(self, parent: str, used: Iterable[str], tools: Collection[str]) -> None:
