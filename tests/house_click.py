@@ -68,7 +68,7 @@ way.begins_with_the_next_answer()
 proposed = [Step(description="pack"), Step(description="launch")]
 with ScriptedModel([calls({tool}.name, steps=proposed), says("Off we go.")]):
     reply = await Session(ChatAgent("openai/gpt-4o"), tools=[{tool}], journal={journal!r}).run("Go")
-assert reply.decisions[0].approved, reply.decisions
+assert reply.calls[0].approved, reply.calls
 print(json.dumps(way.steps))
 """
 

@@ -25,8 +25,8 @@ class Reply:
     messages: list[Message]
     """The whole thread so far, as AG-UI messages."""
 
-    decisions: list[Call]
-    """The calls of this run in the order in which they were made, all complete."""
+    calls: list[Call]
+    """What was asked in this run, in the order in which it was asked, all complete: each with its answer."""
 
     @property
     def text(self) -> str:
@@ -37,7 +37,7 @@ class Reply:
     def __repr__(self) -> str:
         words = " ".join(self.text.split())
         words = words if len(words) <= 60 else words[:59] + "…"
-        count = len(self.decisions)
+        count = len(self.calls)
         return f'<Reply "{words}" · {count} decision{"" if count == 1 else "s"}>'
 
 
@@ -157,7 +157,7 @@ class Run:
                 raise
             finally:
                 await self._loop.close()
-        return Reply(messages=list(self._context.thread.messages), decisions=self.transcript.calls)
+        return Reply(messages=list(self._context.thread.messages), calls=self.transcript.calls)
 
     def _say(self, text: str) -> None:
         message = UserMessage(id=str(uuid.uuid4()), content=text)

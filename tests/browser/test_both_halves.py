@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from playwright.async_api import expect
 from pydantic import BaseModel
 
 from hitl_nb import ask, choose, pending, review
@@ -107,3 +108,27 @@ async def test_small_cards_send_what_python_reads(cards):
     await cards.page.get_by_role("textbox", name="Your answer").fill("words")
     await confirmed(cards, desk, "Answer")
     assert await asked == "words"
+
+
+async def test_keys_that_are_one_text_are_two_fields_and_the_edit_is_of_the_one_that_was_shown(cards):
+    asked, desk = await opened(cards, review({1: "drop", "1": "keep"}, answer=dict[int | str, str], people=waits))
+    await expect(cards.page.get_by_role("textbox", name="1 (int)", exact=True)).to_have_value("drop")
+    await expect(cards.page.get_by_role("textbox", name="1", exact=True)).to_have_value("keep")
+    await cards.page.get_by_role("textbox", name="1 (int)", exact=True).fill("drop it")
+    await confirmed(cards, desk, "Confirm changes")
+    assert await asked == {1: "drop it", "1": "keep"}
+    assert list(desk.call.edits) == [{"path": '["1 (int)"]', "from": "drop", "to": "drop it"}]
+
+
+async def test_a_question_that_is_put_to_a_rule_first_is_shut(cards):
+    class Rule(Ada):
+        via = "policy"
+        name = None
+
+    asked, desk = await opened(cards, ask("What?", people=Rule()))
+    await expect(cards.status).to_have_text("A rule decides first")
+    await expect(cards.button("Answer")).to_be_disabled()
+    await cards.unmount()
+    desk.call.decline()
+    with pytest.raises(Exception, match="declined"):
+        await asked

@@ -75,7 +75,7 @@ def another_root(kernel, first):
 
 
 def test_a_bad_edit_comes_back_to_its_place_and_a_good_one_reaches_the_agent(ready):
-    cell = ready.execute("reply = await session.run('Go'); print(reply.decisions[0].outcome)")
+    cell = ready.execute("reply = await session.run('Go'); print(reply.calls[0].outcome)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
     assert (question["card"], question["props"]["mode"], question["props"]["errors"]) == ("form", "review", [])
@@ -108,7 +108,7 @@ def test_a_bad_edit_comes_back_to_its_place_and_a_good_one_reaches_the_agent(rea
     ],
 )
 def test_a_proposal_is_confirmed_answered_instead_or_declined(ready, sent, outcome, status):
-    cell = ready.execute("reply = await session.run('Go'); print(reply.decisions[0].outcome)")
+    cell = ready.execute("reply = await session.run('Go'); print(reply.calls[0].outcome)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
     widget.respond(question, sent) if sent is not None else widget.decline(question, "too dear")
@@ -125,7 +125,7 @@ def test_the_slots_of_the_application_arrive_on_an_open_card(ready):
     ready.run("picking = ScriptedAgent([calls('schedule_meeting', topic='launch', attendee='ada'), says('See you.')])")
     cell = ready.execute(
         "reply = await Session(picking, tools=[schedule_meeting], journal=None).run('Go')\n"
-        "print(reply.decisions[0].answer, asked)"
+        "print(reply.calls[0].answer, asked)"
     )
     widget = ask(ready, cell)
     question = card(widget, "executing")
@@ -147,8 +147,7 @@ def test_a_calendar_that_fails_leaves_a_form_to_type_the_time(ready):
         "picking = ScriptedAgent([calls('schedule_meeting', topic='launch'), says('See you.')])"
     )
     cell = ready.execute(
-        "reply = await Session(picking, tools=[broken_meeting], journal=None).run('Go')\n"
-        "print(reply.decisions[0].answer)"
+        "reply = await Session(picking, tools=[broken_meeting], journal=None).run('Go')\nprint(reply.calls[0].answer)"
     )
     widget = ask(ready, cell)
     question = ready.until(lambda: card_called(widget, "form"), "the default card")

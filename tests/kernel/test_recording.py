@@ -23,6 +23,6 @@ def test_a_click_is_recorded_and_replayed_without_anybody(ready: Kernel, tmp_pat
     assert [step["status"] for step in answer["answer"]] == ["enabled", "disabled", "enabled"]
     said = ready.run(
         f"with replay({path!r}):\n    again = await fresh().run('Go')\n"
-        "print(again.text, again.decisions[0].answer == reply.decisions[0].answer, again.decisions[0].via)"
+        "print(again.text, again.calls[0].answer == reply.calls[0].answer, again.calls[0].via)"
     )
     assert said == "Off we go. True replay"

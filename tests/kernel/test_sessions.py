@@ -82,7 +82,7 @@ def test_a_click_ends_the_waiting_cell_and_the_next_request_holds_the_choice(rea
 
 
 def test_a_late_and_a_double_click_change_nothing(ready):
-    cell = ready.execute("reply = await session.run('Go'); print(reply.decisions[0].late_answers)")
+    cell = ready.execute("reply = await session.run('Go'); print(reply.calls[0].late_answers)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
     widget.respond(question, {"checked": [True, True, True]})
@@ -96,7 +96,7 @@ def test_a_late_and_a_double_click_change_nothing(ready):
 
 
 def test_an_answer_that_does_not_fit_is_refused_on_the_card_and_the_question_stays_open(ready):
-    cell = ready.execute("print((await session.run('Go')).decisions[0].outcome)")
+    cell = ready.execute("print((await session.run('Go')).calls[0].outcome)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
     widget.respond(question, {"checked": [True]})

@@ -108,7 +108,7 @@ def test_a_click_before_a_rules_deny_decides_nothing(ready, act):
     refused = fate(ready, widget, shut, act, CONFIRM)
     assert refused["accepted"] is False
     assert "a rule first" in refused["error"]
-    assert ready.run("rule.ruling.set_result('deny'); reply = await run; print(reply.decisions[0].reason, ran)") == (
+    assert ready.run("rule.ruling.set_result('deny'); reply = await run; print(reply.calls[0].reason, ran)") == (
         "not on Fridays []"
     )
     assert now(widget)[0]["record"]["headline"] == "Declined: not on Fridays"
@@ -125,14 +125,14 @@ def test_a_rule_that_passes_opens_the_card_and_a_click_of_its_time_still_does_no
     assert (question["key"], question["turn"]["token"]) != (shut["key"], shut["turn"]["token"])
     assert fate(ready, widget, shut, value=CONFIRM)["accepted"] is False
     assert fate(ready, widget, question, value=CONFIRM)["accepted"] is True
-    assert ready.run("reply = await run; call = reply.decisions[0]; print(call.answered_by, call.via, ran)") == (
+    assert ready.run("reply = await run; call = reply.calls[0]; print(call.answered_by, call.via, ran)") == (
         "Ada card [3]"
     )
 
 
 def test_where_several_are_asked_nobody_clicks_for_them_and_each_has_a_card(ready):
     ready.run("session = deleting(AllOf(NotebookPerson('Ada'), NotebookPerson('Bob')))")
-    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.decisions[0].answered_by, ran)")
+    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.calls[0].answered_by, ran)")
     widget = hello(ready, cell)
     parent = ready.until(lambda: waiting(widget, "Asked of Ada and Bob, one card each"), "the question itself")
     ada = ready.until(lambda: waiting(widget, "Waiting for Ada"), "Ada's card")
@@ -151,7 +151,7 @@ def test_where_several_are_asked_nobody_clicks_for_them_and_each_has_a_card(read
 
 def test_one_no_of_several_is_a_no_and_the_other_card_closes(ready):
     ready.run("session = deleting(AllOf(NotebookPerson('Ada'), NotebookPerson('Bob')))")
-    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.decisions[0].outcome, ran)")
+    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.calls[0].outcome, ran)")
     widget = hello(ready, cell)
     ada = ready.until(lambda: waiting(widget, "Waiting for Ada"), "Ada's card")
     bob = ready.until(lambda: waiting(widget, "Waiting for Bob"), "Bob's card")
@@ -163,7 +163,7 @@ def test_one_no_of_several_is_a_no_and_the_other_card_closes(ready):
 
 def test_when_it_is_passed_on_the_first_ones_late_click_does_not_count(ready):
     ready.run("session = deleting(Escalate(NotebookPerson('Ada'), after=0.3, to=NotebookPerson('Bob')))")
-    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.decisions[0].answered_by, ran)")
+    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.calls[0].answered_by, ran)")
     widget = hello(ready, cell)
     ada = ready.until(lambda: waiting(widget, "Waiting for Ada"), "Ada's card")
     bob = ready.until(lambda: waiting(widget, "Waiting for Bob"), "Bob's turn")
@@ -177,7 +177,7 @@ def test_when_it_is_passed_on_the_first_ones_late_click_does_not_count(ready):
 
 def test_two_questions_with_one_id_are_two_cards_and_each_is_live(ready):
     ready.run("agent = Stops([2, says('ok')]); session = Session(agent, people=[NotebookPerson()], journal=None)")
-    cell = ready.execute("reply = await session.run('go'); print([call.outcome for call in reply.decisions])")
+    cell = ready.execute("reply = await session.run('go'); print([call.outcome for call in reply.calls])")
     widget = hello(ready, cell)
     first, second = ready.until(lambda: len(open_cards(widget)) == 2 and open_cards(widget), "two cards")
     fate(ready, widget, first, "decline")
@@ -193,7 +193,7 @@ def test_the_same_question_in_a_later_run_is_a_card_of_its_own(ready):
     )
     seen = []
     for act, expected in (("respond", "answered"), ("decline", "declined")):
-        cell = ready.execute("reply = await session.run('go'); print(reply.decisions[-1].outcome)")
+        cell = ready.execute("reply = await session.run('go'); print(reply.calls[-1].outcome)")
         widget = hello(ready, cell)
         question = ready.until(lambda widget=widget: card(widget, "executing"), "a live card")
         seen.append(question["id"])
@@ -259,7 +259,7 @@ def test_a_widget_of_the_users_own_is_there_in_a_persons_turn_only(ready):
     ready.run("rule.ruling.set_result('pass')")
     ready.until(lambda: mounted(ready, widget) == ["go 0"], "the widget")
     ready.until_idle(press(ready, "go 0"))
-    assert ready.run("reply = await run; call = reply.decisions[0]; print(call.answered_by, call.via, ran, made)") == (
+    assert ready.run("reply = await run; call = reply.calls[0]; print(call.answered_by, call.via, ran, made)") == (
         "Ada card [3] [[True]]"
     )
     assert mounted(ready, widget) == []
@@ -275,7 +275,7 @@ def test_a_widget_of_the_users_own_answers_for_the_one_it_was_made_for_only(read
     ready.until_idle(press(ready, "go 0"))
     assert ready.run("print(run.status, made, ran)") == "waiting [[], [False]] []"
     ready.until_idle(press(ready, "go 1"))
-    assert ready.run("reply = await run; print(reply.decisions[0].answered_by, made, ran)") == (
+    assert ready.run("reply = await run; print(reply.calls[0].answered_by, made, ran)") == (
         "Bob [[], [False, True]] [3]"
     )
 
@@ -285,7 +285,7 @@ def test_a_widget_of_the_users_own_answers_for_the_one_it_was_made_for_only(read
 
 def test_one_click_sent_three_times_is_one_answer_and_one_word(ready, tmp_path):
     ready.run(f"session = deleting(NotebookPerson('Ada'), journal=Journal({str(tmp_path / 'j.sqlite')!r}))")
-    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.decisions[0].late_answers, ran)")
+    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.calls[0].late_answers, ran)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
     click = {"call_id": question["id"], "turn": question["turn"]["token"], "click": "c", "op": "respond"}
@@ -299,7 +299,7 @@ def test_one_click_sent_three_times_is_one_answer_and_one_word(ready, tmp_path):
 def test_an_answer_that_cannot_be_written_opens_the_card_again_and_nothing_runs(ready, tmp_path):
     path = str(tmp_path / "j.sqlite")
     ready.run(f"session = deleting(NotebookPerson('Ada'), journal=Journal({path!r}))")
-    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.decisions[0].outcome, ran)")
+    cell = ready.execute("ran.clear(); reply = await session.run('go'); print(reply.calls[0].outcome, ran)")
     widget = ask(ready, cell)
     question = card(widget, "executing")
     with sqlite(path) as file:

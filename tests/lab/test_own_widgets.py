@@ -27,7 +27,7 @@ def order(meal: str, dishes: list[str]) -> str:
 lunch = calls("order", meal="lunch", dishes=["bread", "soup"])
 dinner = calls("order", meal="dinner", dishes=["stew", "pie"])
 """
-RESULTS = "print(agent.results(1), [call.answered_by for call in reply.decisions])"
+RESULTS = "print(agent.results(1), [call.answered_by for call in reply.calls])"
 
 
 def setup_with_own_widget(turns: str) -> str:

@@ -90,7 +90,7 @@ async def test_an_expired_interrupt_is_cancelled_and_the_thread_goes_on(seconds)
     moment = (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
     agent = Interrupting(stop("a", expires_at=moment))
     reply = await Session(agent, people=[waits]).run("go")
-    assert (reply.decisions[0].outcome, reply.text) == ("expired", "ok")
+    assert (reply.calls[0].outcome, reply.text) == ("expired", "ok")
     assert resumed(agent) == [("a", "cancelled", None)]
 
 

@@ -124,7 +124,7 @@ async def test_A14_only_the_gated_call_of_a_mixed_batch_is_asked_about():
     agent = ScriptedAgent([[calls("plain", x=1), calls("ask", question="?"), calls("plain", x=3)], says("ok")])
     person = ScriptedPerson(["yes"])
     reply = await Session(agent, tools=[ask, plain], people=[person]).run("go")
-    assert [call.name for call in reply.decisions] == ["ask"]
+    assert [call.name for call in reply.calls] == ["ask"]
 
 
 async def test_A15_all_of_several_pending_calls_are_reported():
@@ -181,7 +181,7 @@ async def test_A21_a_pending_call_of_one_session_neither_blocks_nor_enters_anoth
     await all_pending(slow, 1)
     quick = Session(ScriptedAgent([says("done")]), tools=[ask])
     reply = await quick.run("go")
-    assert (reply.text, reply.decisions, quick.pending) == ("done", [], [])
+    assert (reply.text, reply.calls, quick.pending) == ("done", [], [])
     run.stop()
     with pytest.raises(RunStopped):
         await run

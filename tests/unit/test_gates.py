@@ -142,7 +142,7 @@ async def test_a_condition_says_when_a_person_is_needed(effects, amount, asked):
     reply = await Session(agent, tools=[pay], people=[person]).run("go")
     assert agent.results(1) == {"call_1": "paid"}
     assert len(person.asked) == asked
-    assert reply.decisions[0].via == ("script" if asked else "policy")
+    assert reply.calls[0].via == ("script" if asked else "policy")
 
 
 @pytest.mark.parametrize("when", [lambda args: 1 / 0, lambda args: None, lambda args: 0])

@@ -230,7 +230,7 @@ async def test_a_checkpoint_inside_a_run_is_part_of_its_record():
     agent = Agent([calls("ask", question="well?"), says("ok")])
     person = ScriptedPerson([True, "fine", True])
     reply = await Session(agent, tools=[ask], people=[person]).run("go")
-    assert [call.name for call in reply.decisions] == ["approve", "ask", "approve"]
+    assert [call.name for call in reply.calls] == ["approve", "ask", "approve"]
     assert agent.results(1) == {"call_1": "fine"}
 
 

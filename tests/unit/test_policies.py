@@ -32,7 +32,7 @@ async def decided_by(person, *amounts, to="ada"):
     """The calls of one run in which the model pays these amounts, one after the other."""
     agent = ScriptedAgent([*(calls("pay", to=to, amount=amount) for amount in amounts), says("ok")])
     people = person if isinstance(person, list) else [person]
-    return (await Session(agent, tools=[pay, ping], people=people).run("go")).decisions
+    return (await Session(agent, tools=[pay, ping], people=people).run("go")).calls
 
 
 async def test_an_allow_that_holds_answers_with_the_proposal_and_is_in_the_record():
@@ -79,7 +79,7 @@ async def test_an_answer_of_a_rule_is_checked_like_any_other(caplog):
     strict = human_in_the_loop(name="pay", parameters=Payment, answer=int)
     agent = ScriptedAgent([calls("pay", to="ada", amount=1), says("ok")])
     reply = await Session(agent, tools=[strict], people=[Policy(allow("pay", answer=lambda a: "x")), person]).run("go")
-    assert reply.decisions[0].reason == "asked"
+    assert reply.calls[0].reason == "asked"
 
 
 @pytest.mark.parametrize("make", [lambda: allow(7), lambda: deny("x", when=True), lambda: Policy("pay")])

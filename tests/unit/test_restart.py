@@ -83,7 +83,7 @@ async def test_an_answer_that_the_model_never_got_is_delivered_once_and_not_aske
     reply = await session.resume()
     assert [call.args.question for call in person.asked] == ["b?"]
     assert agent.results(0) == {"call_1": "A", "call_2": "B"}
-    records = {call.id: (call.outcome, call.via) for call in reply.decisions}
+    records = {call.id: (call.outcome, call.via) for call in reply.calls}
     assert records == {"call_1": ("answered", "replay"), "call_2": ("answered", "script")}
     agent, session = restarted(path, people=[ScriptedPerson([])])
     await session.resume()

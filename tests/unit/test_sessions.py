@@ -195,7 +195,7 @@ async def test_the_first_person_who_answers_wins_and_the_next_is_not_asked():
         call.respond("by the rule", by="rule 7")
 
     reply = await Session(agent, tools=[ask], people=[policy, ScriptedPerson([])]).run("go")
-    assert reply.decisions[0].answered_by == "rule 7"
+    assert reply.calls[0].answered_by == "rule 7"
 
 
 async def test_an_agent_that_fails_raises_its_own_exception_and_the_session_goes_on():

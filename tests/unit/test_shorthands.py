@@ -288,7 +288,7 @@ async def test_inside_a_run_they_ask_the_people_of_the_run():
     person = ScriptedPerson(["words", "b", [2], True])
     reply = await Session(Agent([says("ok")]), people=[person]).run("go")
     assert answers == ["words", "b", [2], True]
-    assert [call.name for call in reply.decisions] == ["ask", "choose", "review", "approve"]
+    assert [call.name for call in reply.calls] == ["ask", "choose", "review", "approve"]
 
 
 async def test_a_gated_function_runs_with_the_edited_arguments():
@@ -306,4 +306,4 @@ async def test_a_gated_function_runs_with_the_edited_arguments():
     agent = ScriptedAgent([calls("pay", to="ada", amount=500), says("ok")])
     reply = await Session(agent, tools=[pay], people=[person]).run("go")
     assert ran == [("ada", 7)]
-    assert reply.decisions[0].outcome == "edited"
+    assert reply.calls[0].outcome == "edited"

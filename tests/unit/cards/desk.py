@@ -76,7 +76,7 @@ async def ask(tool: Any, act: Any, /, **args: Any) -> tuple[Call, ScriptedAgent]
 
     agent = ScriptedAgent([calls(tool.name, **args), says("ok")])
     reply = await Session(agent, tools=[tool], people=[AtTheDesk(act)]).run("go")
-    return reply.decisions[0], agent
+    return reply.calls[0], agent
 
 
 @contextmanager

@@ -1,10 +1,13 @@
 """The file itself: its owner's alone, and if it vanishes while it is in use, recording goes on and says so."""
 
 import asyncio
+import os
 import shutil
 import stat
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,18 @@ def path(tmp_path):
 
 def warnings(caplog) -> list[str]:
     return [record.message for record in caplog.records if record.levelname == "WARNING"]
+
+
+@contextmanager
+def somebody_else():
+    """Nobody in particular; the superuser may write everything."""
+    me = os.geteuid()
+    if me == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(me)
 
 
 def delete_file(path):
@@ -71,6 +86,19 @@ async def test_a_file_that_was_there_keeps_the_mode_that_it_has(path):
     with Journal(path) as journal:
         answered(journal)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+async def test_a_file_that_may_only_be_read_is_refused_at_once_and_not_at_the_first_question(path):
+    with Journal(path) as journal:
+        asked(journal)
+    path.chmod(0o444)
+    with somebody_else(), pytest.raises(JournalError, match="Write"):
+        Journal(path)  # somewhere in a folder that is closed to others
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        target = shutil.copy(path, folder)
+        with somebody_else(), pytest.raises(JournalError, match="may not be written. Write `Journal"):
+            Journal(target)
 
 
 # -- deleted or replaced while it is open ----------------------------------------------------------------------------

@@ -160,7 +160,7 @@ async def test_one_approval_is_for_one_run(pay, effects):
     agent = ScriptedAgent([calls("pay", amount=5), says("ok")])
     reply = await Session(agent, tools=[pay], people=[ScriptedPerson([lambda c: c.args])], journal=None).run("go")
     with pytest.raises(UsageError, match="run already"):
-        await Handle.of(reply.decisions[0]).begin()
+        await Handle.of(reply.calls[0]).begin()
 
 
 async def test_a_stop_between_yes_and_run_uses_up_the_grant(path, effects):

@@ -28,7 +28,7 @@ async def test_an_interrupt_that_comes_again_in_the_same_run_is_a_live_question(
     agent = Stops(["same"], ["same"])
     answers = ScriptedPerson([{"approved": True}, lambda call: call.decline("not twice")])
     reply = await Session(agent, people=[answers], journal=journal).run("deploy")
-    assert [call.outcome for call in reply.decisions] == ["answered", "declined"]
+    assert [call.outcome for call in reply.calls] == ["answered", "declined"]
     assert agent.resumed(2) == [("same", "cancelled", None)]
 
 
@@ -56,7 +56,7 @@ async def test_two_questions_with_one_id_in_one_round_are_both_in_the_record(jou
     for call in session.pending:
         call.decline("no")
     reply = await run
-    assert {call.outcome for call in reply.decisions} == {"declined"}
+    assert {call.outcome for call in reply.calls} == {"declined"}
 
 
 async def test_the_journal_has_every_asking(tmp_path):

@@ -197,7 +197,7 @@ class Rows(BaseModel):
 async def asked_by(person, message, rows=(1,), answer=bool):
     agent = ScriptedAgent([calls("touch", rows=list(rows)), says("ok")])
     made = human_in_the_loop(Rows, name="touch", description=message, answer=answer)
-    return (await Session(agent, tools=[made], people=[person], journal=None).run("go")).decisions[0]
+    return (await Session(agent, tools=[made], people=[person], journal=None).run("go")).calls[0]
 
 
 async def test_a_remembered_yes_is_for_the_same_words():
@@ -216,5 +216,5 @@ async def test_a_remembered_yes_to_a_tool_does_not_answer_an_interrupt_that_is_c
     person = Remember(ada)
     agent = Stops(["approval"], ["approval"])
     reply = await Session(agent, people=[person], journal=None).run("go")
-    assert len(reply.decisions) == 2
+    assert len(reply.calls) == 2
     assert len(asked) == 2  # without arguments nothing is remembered at all

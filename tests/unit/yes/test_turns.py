@@ -85,7 +85,7 @@ async def test_both_must_say_yes_in_any_order(delete, effects):
     assert effects == []
     ada.calls[0].respond(ada.calls[0].args)
     reply = await run
-    assert (effects, reply.decisions[0].answered_by) == ([3], "Ada and Bob")
+    assert (effects, reply.calls[0].answered_by) == ([3], "Ada and Bob")
 
 
 @pytest.mark.parametrize("person", [ScriptedPerson([True]), NotebookPerson("Ada"), waits])
@@ -199,7 +199,7 @@ async def test_a_rule_that_forbids_comes_before_every_memory_wherever_it_stands(
     rule = Policy(deny("delete"))
     people = [remember, rule] if order else [rule, remember]
     reply = await deleting(delete, people).run("go")
-    assert (reply.decisions[0].outcome, effects) == ("declined", [3])
+    assert (reply.calls[0].outcome, effects) == ("declined", [3])
 
 
 async def test_a_rule_that_cannot_tell_switches_memory_off_and_asks(delete, effects):

@@ -185,8 +185,8 @@ async def test_whoever_answers_the_edits_are_computed_and_told():
     )
     person = ScriptedPerson([[{"description": "pack", "status": "disabled"}], {"nights": 4, "hotel": "x"}])
     reply = await Session(agent, tools=[plan, book], people=[person], journal=None).run("go")
-    assert [call.outcome for call in reply.decisions] == ["edited", "edited"]
-    assert reply.decisions[0].edits == ({"path": "steps[0].status", "from": "enabled", "to": "disabled"},)
+    assert [call.outcome for call in reply.calls] == ["edited", "edited"]
+    assert reply.calls[0].edits == ({"path": "steps[0].status", "from": "enabled", "to": "disabled"},)
     assert (
         agent.results(1)["call_1"] == '[{"description":"pack","status":"disabled"}]'
     )  # as the web's renderer sends it
