@@ -182,9 +182,9 @@ class File:
 
 def _make(path: Path) -> None:
     """Make the file and its folder, if they are not there."""
-    if path.is_dir():
-        raise JournalError(f"`{path}` is a folder. Write `Journal('{path / 'journal.sqlite'}')`.")
     try:
+        if path.is_dir():
+            raise JournalError(f"`{path}` is a folder. Write `Journal('{path / 'journal.sqlite'}')`.")
         if not path.parent.is_dir():
             _make_folder(path)
         # SQLite gives its -wal and -shm the mode of the file.
@@ -192,6 +192,9 @@ def _make(path: Path) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError as error:
         raise JournalError(f"`{path}` cannot be made: {error}. Write another path.") from error
+    # Else SQLite would open it all the same, and refuse the first question.
+    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise JournalError(f"`{path}` may not be written. Write `Journal('/another/path/journal.sqlite')`.")
 
 
 def _make_folder(path: Path) -> None:

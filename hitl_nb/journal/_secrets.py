@@ -6,6 +6,7 @@ only, and taken out of everything else that is written: the model's raw argument
 """
 
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
@@ -25,6 +26,7 @@ class KnownSecrets:
     """The secrets that passed by in this process."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._texts: dict[str, str] = {}
         self._needles: list[tuple[str, str]] = []
 
@@ -72,11 +74,12 @@ class KnownSecrets:
     def _remember(self, text: str, mask: str) -> None:
         if text in self._texts:
             return
-        self._texts[text] = mask
         escaped = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
-        needles = [*self._needles, *((form, mask) for form in {text, *escaped} if len(form) >= _SHORTEST)]
-        # The longest first: a secret may be the begin of another. A new list, because threads may be reading the old.
-        self._needles = sorted(needles, key=lambda needle: -len(needle[0]))
+        with self._lock:
+            needles = [*self._needles, *((form, mask) for form in {text, *escaped} if len(form) >= _SHORTEST)]
+            # The longest first: a secret may be the begin of another. A new list: threads may be reading the old.
+            self._needles = sorted(needles, key=lambda needle: -len(needle[0]))
+            self._texts[text] = mask
 
     def scrub(self, value: Any) -> Any:
         """Give plain data without any secret that is known."""

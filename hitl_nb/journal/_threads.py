@@ -51,15 +51,19 @@ class Snapshot:
         """Take in what was saved since, by this process or another; rows of `SAVED`."""
         for row, value in rows:
             change = json.loads(value)
-            end = len(self.messages) - change.get("tail", 0)
-            self.messages[change["keep"] : max(end, change["keep"])] = map(_text, change["messages"])
+            keep, end = change["keep"], len(self.messages) - change.get("tail", 0)
+            self.messages = [*self.messages[:keep], *map(_text, change["messages"]), *self.messages[max(keep, end) :]]
             self.state = _text(change["state"]) if "state" in change else self.state
             self.row = row
 
-    def change_to(self, messages: list[str], state: str) -> str | None:
-        """Give what a row has to hold so that these are the latest; None if they are already."""
-        keep = same_start(self.messages, messages)
-        tail = same_end(self.messages, messages, keep)
+    def change_to(self, given: "_Given") -> str | None:
+        """Give what a row has to hold so that this is the latest; None if it is already."""
+        messages, state = given.clean, given.state[1]
+        if self.messages is given.before:
+            keep, tail = given.keep, given.tail
+        else:  # another process has saved meanwhile, or this one has just begun
+            keep = same_start(self.messages, messages)
+            tail = same_end(self.messages, messages, keep)
         is_new = state != self.state or not self.row
         if self.row and keep == len(self.messages) == len(messages) and not is_new:
             return None
@@ -72,15 +76,22 @@ class Snapshot:
 
 @dataclass(eq=False, kw_only=True)
 class _Given:
-    """A conversation as it was given to be saved the last time, so that only what is new has to be looked at."""
+    """A conversation as it was given to be saved, so that the next time only what is new has to be looked at."""
 
     array: ArrayText
     raw: list[str]
     clean: list[str]
     """`raw`, canonical and without secrets."""
     state: tuple[str, str]
+    """As it was given, and clean."""
     cleaned_for: object
     """What was looked for."""
+    before: list[str]
+    """`clean` of the time before."""
+    keep: int
+    """How many at the begin are as in `before`."""
+    tail: int
+    """How many at the end."""
 
 
 class Threads:
@@ -98,7 +109,7 @@ class Threads:
         """Give what appends the changes since the last save, whichever process made that."""
         with self._lock:
             given = self._take(thread, messages, state, parameters)
-        clean, clean_state, ts = given.clean, given.state[1], now()
+        ts = now()
 
         def append(transaction: Transaction) -> None:
             key = (transaction.generation, thread)
@@ -106,7 +117,7 @@ class Threads:
             snapshot = transaction.scratch.get(key) or self._saved.pop(key, None) or Snapshot()
             transaction.scratch[key] = snapshot
             snapshot.catch_up(transaction.rows(SAVED, (thread, snapshot.row)))
-            change = snapshot.change_to(clean, clean_state)
+            change = snapshot.change_to(given)
             if change is not None:
                 snapshot.row = transaction.append("thread_saved", ts=ts, thread=thread, question=None, value=change)
             transaction.after(lambda: self._saved.__setitem__(key, snapshot))
@@ -120,24 +131,32 @@ class Threads:
         array = last.array if last else ArrayText()
         raw = array.parts(messages) if isinstance(messages, str) else list(messages)
         hiders = {name: hider for name, checks in parameters.items() if (hider := facts_of(checks).hider) is not None}
-        keep = end = 0
+        before = last.clean if last else []
+        keep = tail = 0
         if last is not None and last.cleaned_for == (hiders, self._secrets.count):
             keep = same_start(last.raw, raw)
-            end = same_end(last.raw, raw, keep)
-        new = [json.loads(text) for text in raw[keep : len(raw) - end]]
+            tail = same_end(last.raw, raw, keep)
+        new = [json.loads(text) for text in raw[keep : len(raw) - tail]]
         # Before anything is written, what the tools' schemas say are secrets.
         self._learn(new, hiders)
-        count = self._secrets.count
-        if last is not None and last.cleaned_for != (hiders, count):
+        looked_for = (hiders, self._secrets.count)
+        is_clean = last is not None and last.cleaned_for == looked_for
+        if not is_clean:
             # A secret that was not known may stand in what was looked at before.
-            keep = end = 0
+            keep = tail = 0
             new = [json.loads(text) for text in raw]
         texts = [_text(self._secrets.scrub(message)) for message in new]
-        before = last.clean if last else []
-        clean = [*before[:keep], *texts, *before[len(before) - end :]]
-        known = last.state if last and last.state[0] == state and last.cleaned_for == (hiders, count) else None
-        clean_state = known or (state, _text(self._secrets.scrub(json.loads(state))))
-        given = _Given(array=array, raw=raw, clean=clean, state=clean_state, cleaned_for=(hiders, count))
+        known = last.state if last and is_clean and last.state[0] == state else None
+        given = _Given(
+            array=array,
+            raw=raw,
+            clean=[*before[:keep], *texts, *before[len(before) - tail :]],
+            state=known or (state, _text(self._secrets.scrub(json.loads(state)))),
+            cleaned_for=looked_for,
+            before=before,
+            keep=keep,
+            tail=tail,
+        )
         self._given[thread] = given
         return given
 

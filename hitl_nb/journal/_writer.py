@@ -101,7 +101,8 @@ class Writer:
             return future.result()
         [(result, error)] = outcomes
         if error is not None:
-            raise self._explained(error)
+            # The stop button is the stop button.
+            raise self._explained(error) if isinstance(error, Exception) else error
         return result
 
     def _queued(self, work: Work) -> Future[Any]:

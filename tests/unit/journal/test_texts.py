@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitl_nb.journal import _texts
 from hitl_nb.journal._texts import ArrayText, same_end, same_start
 
 values = st.recursive(
@@ -14,11 +16,33 @@ values = st.recursive(
 )
 
 
-@given(st.lists(st.lists(values, max_size=6), max_size=6), st.sampled_from([None, 1]))
-def test_the_elements_are_those_of_the_array(arrays, indent):
+@given(st.lists(st.lists(values, max_size=6), max_size=6), st.sampled_from([None, 1]), st.sampled_from([1, 3, 16_384]))
+def test_the_elements_are_those_of_the_array(arrays, indent, chunk):
     array = ArrayText()
-    for elements in arrays:
-        assert [json.loads(part) for part in array.parts(json.dumps(elements, indent=indent))] == elements
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_texts, "_CHUNK", chunk)
+        for elements in arrays:
+            assert [json.loads(part) for part in array.parts(json.dumps(elements, indent=indent))] == elements
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20), values), max_size=12), st.sampled_from([1, 3, 16_384])
+)
+def test_so_they_are_after_any_edits(edits, chunk):
+    array, elements = ArrayText(), list(range(10))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_texts, "_CHUNK", chunk)
+        for start, end, value in edits:
+            elements[start:end] = [value]
+            assert [json.loads(part) for part in array.parts(json.dumps(elements))] == elements
+
+
+def test_after_a_text_that_is_none_it_begins_anew():
+    array = ArrayText()
+    array.parts("[1,2,3]")
+    with pytest.raises(ValueError, match="JSON|Expecting"):
+        array.parts("[1,2,")
+    assert array.parts("[1,2,3,4]") == ["1", "2", "3", "4"]
 
 
 def test_an_element_that_goes_on_is_another_one():
