@@ -20,7 +20,7 @@ class Approval(Card):
     Args:
         call: The call.
         risk: Whether a mistake is cheap (``low``) or not (``high``); None says nothing.
-        reason: Whether the person may (``optional``) or must (``required``) say why; None asks for no reason.
+        ask_reason: Whether the person may (``optional``) or must (``required``) say why; None asks for no reason.
     """
 
     module: ClassVar[str] = "approval"
@@ -31,19 +31,19 @@ class Approval(Card):
         call: Call,
         *,
         risk: Literal["low", "high"] | None = None,
-        reason: Literal["optional", "required"] | None = None,
+        ask_reason: Literal["optional", "required"] | None = None,
     ) -> None:
         super().__init__(call)
-        if risk not in (None, "low", "high") or reason not in (None, "optional", "required"):
+        if risk not in (None, "low", "high") or ask_reason not in (None, "optional", "required"):
             raise ToolDefinitionError(
-                f"`Approval` knows no risk `{risk}` with reason `{reason}`. "
-                'Write `render=partial(Approval, risk="high", reason="required")`.'
+                f"`Approval` knows no `risk={risk!r}, ask_reason={ask_reason!r}`. "
+                'Write `render=partial(Approval, risk="high", ask_reason="required")`.'
             )
-        self._risk, self._reason = risk, reason
+        self._risk, self._ask_reason = risk, ask_reason
 
     def props(self) -> dict[str, Any]:
         """Give the rows to read, the risk and whether there is a reason to give."""
-        return {"rows": row_props(argument_rows(self.call)), "risk": self._risk, "reason": self._reason}
+        return {"rows": row_props(argument_rows(self.call)), "risk": self._risk, "reason": self._ask_reason}
 
     def answer(self, value: Any) -> Any:
         """Give the yes in the form that the answer type takes.
@@ -77,8 +77,8 @@ class Approval(Card):
         if not isinstance(value, Mapping) or value.get("approved") is not True:
             raise InvalidValue("The card sent no approval.")
         reason = value.get("reason")
-        given = reason.strip() if isinstance(reason, str) and self._reason is not None else ""
-        if self._reason == "required" and not given:
+        given = reason.strip() if isinstance(reason, str) and self._ask_reason is not None else ""
+        if self._ask_reason == "required" and not given:
             raise InvalidValue("Say why: this approval needs a reason.")
         return given or None
 

@@ -44,7 +44,7 @@ def approve(
     Args:
         message: The question.
         payload: What it is about.
-        risk: A hint on the card; for a reason to give write ``render=partial(Approval, reason="required")``.
+        risk: A hint on the card; for a reason to give write ``render=partial(Approval, ask_reason="required")``.
         name: A word for the kind of checkpoint; it becomes ``call.name``.
         render: A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget.
         timeout: Seconds until nobody is waited for any longer; None waits as long as it takes.

@@ -70,7 +70,7 @@ async def test_an_approval_shows_everything_with_risk_and_room_for_a_reason():
         seen.append(desk.item)
         desk.send({"approved": True, "reason": " seen and checked "})
 
-    tool = a_tool(partial(Approval, risk="high", reason="optional"))
+    tool = a_tool(partial(Approval, risk="high", ask_reason="optional"))
     call, _ = await ask(tool, act, table="x" * 100)
     assert seen[0]["confirm"] == "Approve"
     assert seen[0]["props"] == {
@@ -83,7 +83,7 @@ async def test_an_approval_shows_everything_with_risk_and_room_for_a_reason():
 
 
 async def test_a_required_reason_is_required():
-    tool = a_tool(partial(Approval, reason="required"))
+    tool = a_tool(partial(Approval, ask_reason="required"))
     errors = await refused(tool, {"approved": True}, {"approved": True, "reason": "  "}, table="t")
     assert all("Say why" in error for error in errors)
 
