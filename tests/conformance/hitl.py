@@ -110,7 +110,8 @@ class Player:
             "agent_id": spec.get("agentId"),
         }
         if spec["kind"] == "hitl":
-            return human_in_the_loop(**options)
+            # As on the web, where every such tool has a renderer of its own, and what it answers travels alone.
+            return human_in_the_loop(**options, render=_renderer)
 
         def handler(**_: Any) -> Any:
             if "throws" in spec:
@@ -244,6 +245,10 @@ class Player:
             if true():
                 return
             await asyncio.sleep(0)
+
+
+def _renderer(call: Call) -> None:
+    """Draws nothing: these scenarios are answered by their script."""
 
 
 def _schema(spec: Any) -> dict[str, Any]:
