@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hitl_nb import _process as _process  # notes what the process was started with, so it comes first
-from hitl_nb._offline import keep_offline
+from hitl_nb._process import keep_offline
 
 if TYPE_CHECKING:
     from hitl_nb._calls import Call, pending

@@ -4,6 +4,7 @@ Who starts a process says who answers in it. A library may load a ``.env`` from 
 does), and a cell may call ``os.chdir``; neither is to replace the person by a script or to begin another journal.
 """
 
+import getpass
 import os
 import sys
 import warnings
@@ -108,3 +109,45 @@ def warn_of_later(name: str, line: str, *, stacklevel: int) -> None:
 def _brief(value: str) -> str:
     line = " ".join(value.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+# -- who sits here, and at which notebook -------------------------------------------------------------------------
+
+
+def user_name(name: str | None = None) -> str:
+    """Give `name` if there is one, else the JupyterHub user, else the operating system's."""
+    # getpass asks the password database when no variable is set; a container's user may be in neither.
+    try:
+        return name or os.environ.get("JUPYTERHUB_USER") or getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown user"
+
+
+def notebook_name() -> str | None:
+    """Give the notebook's name, as the host says it; None if it does not.
+
+    Jupyter Server starts a kernel with ``JPY_SESSION_NAME``; VS Code sets ``__vsc_ipynb_file__`` in the notebook.
+    """
+    named = started_with("JPY_SESSION_NAME") or getattr(shell(), "user_ns", {}).get("__vsc_ipynb_file__")
+    return named if isinstance(named, str) and named else None
+
+
+# -- what leaves the machine --------------------------------------------------------------------------------------
+
+
+_QUIET: Final = {
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_DISABLE_VERSION_CHECK": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+"""Without these CrewAI and litellm call home. A user's own setting wins."""
+
+
+def keep_offline() -> None:
+    """Switch CrewAI's and litellm's calls home off, unless the user has said otherwise.
+
+    litellm reads its switch at import, so this has to run first: ``import hitl_nb`` does it.
+    """
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)

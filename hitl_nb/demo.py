@@ -5,7 +5,7 @@ Importing this module imports CrewAI and litellm (about 10 s the first time); ``
 
 from typing import Literal
 
-from hitl_nb._offline import keep_offline
+from hitl_nb._process import keep_offline
 
 keep_offline()
 

@@ -9,7 +9,7 @@ REPO = Path(__file__).parent.parent
 SHARED = REPO.parent / "shared"
 
 # Before anything imports litellm or crewai: no test leaves the machine.
-from hitl_nb._offline import keep_offline  # noqa: E402
+from hitl_nb._process import keep_offline  # noqa: E402
 
 keep_offline()
 os.environ["OPENAI_API_KEY"] = ""

@@ -2,11 +2,11 @@
 
 A Jupyter kernel takes one message after the other, so the click that would end a waiting cell queues up
 behind that very cell. How a kernel can be helped depends on how it holds its messages back; we ask for
-features and not for versions, and undo everything when nobody waits any more (facts/kernel.md, section 3)::
+features and not for versions, and undo everything when nobody waits any more::
 
-    "native"   ipykernel >= 7.4       delivers by itself, but forgets to say "idle"     _native.py
-    "locked"   ipykernel 7.0 - 7.3    holds messages back with a lock                   _locked.py
-    "queued"   ipykernel 6            holds messages back in a queue                    _queued.py
+    "native"   ipykernel >= 7.4       delivers by itself, but forgets to say "idle"
+    "locked"   ipykernel 7.0 - 7.3    holds messages back with a lock
+    "queued"   ipykernel 6            holds messages back in a queue
     "unknown"  any other kernel       we cannot help: run in the background instead
     "none"     no kernel              nothing to deliver
 """
@@ -22,9 +22,7 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from hitl_nb._kernel._cell import RunningCell, followed_cells, request_of
-from hitl_nb._kernel._locked import locked
-from hitl_nb._kernel._native import native
-from hitl_nb._kernel._queued import queued
+from hitl_nb._kernel._ways import locked, native, queued
 
 __all__ = ["Delivery", "FrontEnd", "comm_delivery", "current_kernel", "delivering", "front_end"]
 
@@ -136,7 +134,7 @@ def front_end() -> FrontEnd:
     """Whether anybody could answer a question asked here.
 
     Programs that run notebooks (nbclient, nbconvert, papermill, nbval) say ``allow_stdin: false`` with each
-    cell. Voila says so too and has a reader: its environment tells (facts/kernel.md, section 6). A widget's
+    cell. Voila says so too and has a reader: its environment tells. A widget's
     callback or a background task may have no cell to ask: then the last cell that asked counts.
     """
     global _last_allow_stdin

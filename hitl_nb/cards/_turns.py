@@ -3,7 +3,7 @@
 from typing import Any
 
 from hitl_nb._calls import Call, Handle, Turn
-from hitl_nb._identity import user_name
+from hitl_nb._process import user_name
 from hitl_nb.cards._text import visible_line
 
 _VERBS = {"script": "answers", "replay": "answers"}

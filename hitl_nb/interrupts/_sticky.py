@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hitl_nb._calls import Call, Decision, Handle, fingerprint, print_of
-from hitl_nb._identity import notebook_name
+from hitl_nb._process import notebook_name
 from hitl_nb.errors import InvalidValue, UsageError
 from hitl_nb.interrupts._types import OneOf
 from hitl_nb.journal import Journal, StoredDecision

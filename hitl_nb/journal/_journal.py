@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from hitl_nb._calls import Call
-from hitl_nb._identity import user_name
+from hitl_nb._process import user_name
 from hitl_nb._schema import Validator
 from hitl_nb.journal._decisions import (
     DECISION_OF,

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hitl_nb._calls import Call
-from hitl_nb._identity import user_name
 from hitl_nb._kernel import comm_delivery, current_kernel, front_end
+from hitl_nb._process import user_name
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb._waiting import TICK, until_decided
 from hitl_nb.cards import RunView

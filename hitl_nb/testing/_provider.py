@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from dataclasses import dataclass
 from typing import Any
 
-from hitl_nb._offline import keep_offline
+from hitl_nb._process import keep_offline
 from hitl_nb.errors import MissingExtraError
 from hitl_nb.testing._turns import Calls, Part, Says, fragments
 

@@ -162,7 +162,7 @@ def test_importing_does_not_load_ipython_to_find_the_folder(tmp_path):
     assert python(tmp_path, code) == f"{tmp_path} False\n"
 
 
-NAME = "from hitl_nb._identity import notebook_name; print(notebook_name())"
+NAME = "from hitl_nb._process import notebook_name; print(notebook_name())"
 
 
 def test_the_notebooks_name_is_what_the_host_says_it_is(tmp_path):

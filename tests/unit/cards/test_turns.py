@@ -8,7 +8,7 @@ import pytest
 
 from hitl_nb import Call
 from hitl_nb._calls import Handle
-from hitl_nb._identity import user_name
+from hitl_nb._process import user_name
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb.cards import Approval
 from hitl_nb.cards._items import headline_of, item_of
