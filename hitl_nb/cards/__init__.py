@@ -12,7 +12,7 @@ from hitl_nb.cards.approval import Approval
 from hitl_nb.cards.choice import Choice
 from hitl_nb.cards.form import Form
 from hitl_nb.cards.plain import Plain
-from hitl_nb.cards.reply import Reply
+from hitl_nb.cards.reply import QuickReply
 from hitl_nb.cards.step_review import StepReview
 from hitl_nb.cards.text import Text
 from hitl_nb.cards.time_picker import TimePicker
@@ -23,7 +23,7 @@ __all__ = [
     "Choice",
     "Form",
     "Plain",
-    "Reply",
+    "QuickReply",
     "RunView",
     "StepReview",
     "Text",

@@ -9,8 +9,8 @@ from hitl_nb.cards._rows import answer_row, argument_rows, row_props
 from hitl_nb.errors import InvalidValue
 
 
-class Reply(Card):
-    """Buttons that answer at once, and a box for words: ``render=partial(Reply, choices={"Accept": True})``.
+class QuickReply(Card):
+    """Buttons that answer at once, and a box for words: ``render=partial(QuickReply, choices={"Accept": True})``.
 
     Args:
         call: The call; its arguments are what the question is about.

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from hitl_nb.cards import Approval, Text
-from hitl_nb.cards.reply import Reply
+from hitl_nb.cards.reply import QuickReply
 from hitl_nb.crewai._labels import label_of
 from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.crewai._run import ask
@@ -43,7 +43,7 @@ async def _asked(message: str, output: Any, outcomes: Sequence[str], method: str
         _shown(output),
         answer=WORDS,
         name=method,
-        render=partial(Reply, choices=choices) if choices else partial(Text, long=True),
+        render=partial(QuickReply, choices=choices) if choices else partial(Text, long=True),
     )
     return answer
 

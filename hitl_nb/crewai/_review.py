@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, Literal
 
-from hitl_nb.cards.reply import Reply
+from hitl_nb.cards.reply import QuickReply
 from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.crewai._run import ask, ask_blocking, stopping
 from hitl_nb.crewai._words import WORDS
@@ -87,7 +87,7 @@ def _question(answer: Any, context: Any) -> dict[str, Any]:
         "payload": {"task": getattr(task, "description", ""), "result": _text(answer.output)},
         "answer": WORDS if training else Literal[True] | WORDS,
         "name": getattr(task, "name", None) or "human_input",
-        "render": partial(Reply, choices={} if training else {"Accept": ACCEPTED}, label="What to do better"),
+        "render": partial(QuickReply, choices={} if training else {"Accept": ACCEPTED}, label="What to do better"),
     }
 
 

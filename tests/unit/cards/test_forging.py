@@ -12,7 +12,7 @@ from hitl_nb import Call
 from hitl_nb._calls import Handle
 from hitl_nb._schema import validator_for
 from hitl_nb._transcript import CallEntry, MessageEntry, NoteEntry
-from hitl_nb.cards import Approval, Choice, Form, Plain, Reply, StepReview, Text, TimePicker
+from hitl_nb.cards import Approval, Choice, Form, Plain, QuickReply, StepReview, Text, TimePicker
 from hitl_nb.cards._record import record_of_call
 from hitl_nb.cards._saved import bundle
 
@@ -35,7 +35,7 @@ texts = st.lists(st.one_of(st.sampled_from(ATTACKS), st.sampled_from(BREAKS), st
     "".join
 )
 ANYTHING = validator_for({})
-RENDERS = [None, Plain, Form, Approval, Text, StepReview, partial(Reply, choices={"Yes": True})]
+RENDERS = [None, Plain, Form, Approval, Text, StepReview, partial(QuickReply, choices={"Yes": True})]
 
 
 def decided(call: Call) -> CallEntry:

@@ -6,7 +6,7 @@ import pytest
 
 from hitl_nb import interrupt
 from hitl_nb.cards._choose import card_of
-from hitl_nb.cards.reply import Reply
+from hitl_nb.cards.reply import QuickReply
 from hitl_nb.errors import InvalidValue
 
 
@@ -18,7 +18,7 @@ async def answered(sent, **options):
         calls.append(call)
         card_of(call).decide(sent)
 
-    render = partial(Reply, choices={"Accept": True, "Reject": "no"}, **options)
+    render = partial(QuickReply, choices={"Accept": True, "Reject": "no"}, **options)
     answer = await interrupt("Good?", {"result": "A draft."}, render=render, people=person)
     return answer, card_of(calls[0])
 
