@@ -14,7 +14,7 @@ _log = logging.getLogger("hitl_nb")
 
 @dataclass(frozen=True, kw_only=True)
 class InterruptHandler:
-    """What `on_interrupt` made; one of the ``tools`` of a session."""
+    """What `on_interrupt` made; one of the ``interrupts`` of a session."""
 
     render: Any
     """A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget; None draws the default card."""
@@ -42,10 +42,10 @@ def on_interrupt(
     handler: Callable[..., Any] | None = None,
     enabled: Callable[[Interrupt], Any] | None = None,
 ) -> InterruptHandler:
-    """Say how the checkpoints of an agent are drawn and handled: ``Session(agent, tools=[on_interrupt(render=...)])``.
+    """Say how the checkpoints of an agent are drawn and handled.
 
-    Without it every interrupt gets a card of its own all the same; a thread is never blocked by one that nobody
-    draws (the web's is).
+    It is ``Session(agent, interrupts=[on_interrupt(render=Approval)])``. Without it every interrupt gets a card of its
+    own all the same; a thread is never blocked by one that nobody draws (the web's is).
 
     Args:
         render: A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget. ``call.id`` is the

@@ -1,7 +1,6 @@
-"""The tools of one session, by name."""
+"""What one session does with what its agent calls: the tools, by name, and how its checkpoints are handled."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from ag_ui.core import Interrupt, Tool
 
@@ -19,23 +18,37 @@ class ToolBox:
     """The tools of one session, by name.
 
     Args:
-        tools: What `human_in_the_loop` and `frontend_tool` made.
+        tools: What `human_in_the_loop`, `frontend_tool` and `gate` made, or one of them.
+        interrupts: What `on_interrupt` made, or one of them.
         agent_id: The session's own id: tools made for another one are left out.
 
     Raises:
-        ToolDefinitionError: Something that is not a tool, or one name for two tools.
+        ToolDefinitionError: Something that is neither, or in the other's place, or one name for two tools.
     """
 
-    def __init__(self, tools: Iterable[SessionTool | InterruptHandler], agent_id: str | None = None) -> None:
+    def __init__(
+        self,
+        tools: SessionTool | Iterable[SessionTool],
+        interrupts: InterruptHandler | Iterable[InterruptHandler] = (),
+        agent_id: str | None = None,
+    ) -> None:
         self._tools: dict[str, SessionTool] = {}
-        self._handlers: list[InterruptHandler] = []
-        for tool in tools:
-            if isinstance(tool, InterruptHandler):
-                self._handlers.append(tool)
-            else:
-                self._add(tool, agent_id)
+        for tool in [tools] if isinstance(tools, SessionTool | InterruptHandler) else tools:
+            self._add(tool, agent_id)
+        self._handlers = [interrupts] if isinstance(interrupts, InterruptHandler | SessionTool) else list(interrupts)
+        for handler in self._handlers:
+            if not isinstance(handler, InterruptHandler):
+                raise ToolDefinitionError(
+                    f"`interrupts` holds `{handler!r}`, which `on_interrupt` has not made. "
+                    "Write `Session(MyFlow, interrupts=[on_interrupt(render=Approval)])`."
+                )
 
-    def _add(self, tool: Any, agent_id: str | None) -> None:
+    def _add(self, tool: object, agent_id: str | None) -> None:
+        if isinstance(tool, InterruptHandler):
+            raise ToolDefinitionError(
+                "What `on_interrupt` makes is no tool: it is about what the agent asks by itself. "
+                "Write `Session(MyFlow, interrupts=[on_interrupt(...)])`."
+            )
         if not isinstance(tool, SessionTool):
             name = getattr(tool, "__name__", repr(tool))
             raise ToolDefinitionError(

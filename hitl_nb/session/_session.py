@@ -29,7 +29,8 @@ class Session:
 
     Args:
         agent: A CrewAI Flow class (recommended) or instance, or any object whose ``run`` yields AG-UI events.
-        tools: What `human_in_the_loop`, `frontend_tool`, `gate` and `on_interrupt` made; their names must differ.
+        tools: What `human_in_the_loop`, `frontend_tool` and `gate` made, or one of them; their names must differ.
+        interrupts: What `on_interrupt` made, or one of them: how the agent's own checkpoints are drawn and handled.
         people: A person or several in a row; the first that answers wins. Each is an async callable that gets the
             `Call`. Default: whoever sits at the notebook; ``HITL_NB_PEOPLE=script:answers.py`` replaces them.
         thread_id: The conversation's id; default: a fresh one.
@@ -58,8 +59,9 @@ class Session:
     def __init__(
         self,
         agent: Any,
-        tools: SessionTool | Iterable[SessionTool | InterruptHandler] = (),
+        tools: SessionTool | Iterable[SessionTool] = (),
         *,
+        interrupts: InterruptHandler | Iterable[InterruptHandler] = (),
         people: Person | Sequence[Person] | None = None,
         thread_id: str | None = None,
         agent_id: str | None = None,
@@ -69,7 +71,7 @@ class Session:
         max_follow_ups: int = 100,
     ) -> None:
         self.thread_id = thread_id or str(uuid.uuid4())
-        self._tools = ToolBox([tools] if isinstance(tools, SessionTool) else tools, agent_id)
+        self._tools = ToolBox(tools, interrupts, agent_id)
         self._thread = Thread(dict(state or {}))
         self._context = Context(
             agent=agent_of(agent),

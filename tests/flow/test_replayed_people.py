@@ -195,7 +195,7 @@ async def test_a_checkpoint_of_the_agent_is_replayed_and_its_handler_is_code_tha
 
     async def dialogue(people):
         agent = Interrupting(stop("mine", "theirs"), then=["Done."])
-        await Session(agent, tools=[on_interrupt(handler=handler)], people=people).run("Go")
+        await Session(agent, interrupts=[on_interrupt(handler=handler)], people=people).run("Go")
         return resumed(agent)
 
     before = await recorded(path, dialogue, {"approved": True, "limit": 3})

@@ -160,22 +160,28 @@ async def test_on_interrupt_asks_its_handler_first_and_draws_with_its_render():
         seen.append(call.id)
 
     agent = Interrupting(stop("a"), stop("b"))
-    tools = [on_interrupt(handler=handler, render=render, enabled=lambda interrupt: interrupt.id in "ab")]
-    await Session(agent, tools=tools, people=[ScriptedPerson(["by a person"])]).run("go")
+    own = [on_interrupt(handler=handler, render=render, enabled=lambda interrupt: interrupt.id in "ab")]
+    await Session(agent, interrupts=own, people=[ScriptedPerson(["by a person"])]).run("go")
     assert resumed(agent, 1) == [("a", "resolved", "by the handler")]
     assert resumed(agent, 2) == [("b", "resolved", "by a person")]
 
 
 async def test_an_interrupt_that_nobody_takes_still_gets_a_card():
-    tools = [on_interrupt(enabled=lambda interrupt: 1 / 0)]
+    own = on_interrupt(enabled=lambda interrupt: 1 / 0)
     agent = Interrupting(stop("a"))
-    await Session(agent, tools=tools, people=[ScriptedPerson([1])]).run("go")
+    await Session(agent, interrupts=own, people=[ScriptedPerson([1])]).run("go")
     assert resumed(agent) == [("a", "resolved", 1)]
 
 
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(ToolDefinitionError, match=r"on_interrupt\("):
         on_interrupt(render=42)
+
+
+@pytest.mark.parametrize("slip", [{"tools": [on_interrupt()]}, {"tools": on_interrupt()}, {"interrupts": [lambda: 1]}])
+def test_what_is_about_checkpoints_is_no_tool_and_a_function_is_not_about_checkpoints(slip):
+    with pytest.raises(ToolDefinitionError, match=r"interrupts=\[on_interrupt\("):
+        Session(Interrupting(), **slip)
 
 
 async def test_the_legacy_event_is_answered_by_the_command():
