@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from hitl_nb._calls import Call
 from hitl_nb._kernel import comm_delivery, current_kernel, front_end
 from hitl_nb._process import user_name
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb._waiting import TICK, until_decided
-from hitl_nb.cards import RunView
 from hitl_nb.errors import NoHumanError
 from hitl_nb.people._person import declared_kind, nobody_answered
+
+if TYPE_CHECKING:
+    from hitl_nb.cards import RunView
 
 _TWO_CELLS = (
     "this kernel does not deliver clicks while a cell awaits. Use two cells instead:\n"
@@ -49,6 +52,8 @@ class NotebookPerson:
             # Several people at this notebook have one view: each question is drawn live once.
             yield True
             return
+        from hitl_nb.cards import RunView  # the only person who needs widgets, and only now
+
         view = RunView(transcript)
         _views.append(view)
         view.open()
@@ -76,7 +81,7 @@ class NotebookPerson:
         with self.watch(transcript):
             await self._answered(_views[-1], call)
 
-    async def _answered(self, view: RunView, call: Call) -> None:
+    async def _answered(self, view: "RunView", call: Call) -> None:
         if view.transcript.foreground and comm_delivery(current_kernel()) == "unknown":
             raise NoHumanError(nobody_answered(call, _TWO_CELLS))
         answer = asyncio.ensure_future(until_decided(call))
@@ -86,7 +91,7 @@ class NotebookPerson:
         finally:
             answer.cancel()
 
-    async def _drawn(self, view: RunView, call: Call, answer: asyncio.Future[None]) -> None:
+    async def _drawn(self, view: "RunView", call: Call, answer: asyncio.Future[None]) -> None:
         # In ticks, not in one timeout: while a cell blocks the loop, the browser's sign of life waits with us.
         for _ in range(max(1, round(self.handshake / TICK))):
             if view.drawn.is_set() or answer.done():
@@ -99,7 +104,7 @@ class NotebookPerson:
         return f"<NotebookPerson {self.name}>"
 
 
-_views: list[RunView] = []
+_views: "list[RunView]" = []
 """What is on screen in this kernel, whoever of the people here is asked."""
 
 

@@ -117,3 +117,13 @@ def test_layers_hold():
         timeout=60,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_headless_loads_no_widgets():
+    script = (
+        "import sys, hitl_nb.session, hitl_nb.interrupts, hitl_nb.people, hitl_nb.gates, hitl_nb.journal\n"
+        "import hitl_nb; hitl_nb.Session; hitl_nb.approve\n"
+        "print(sorted({'ipywidgets', 'anywidget', 'IPython'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
