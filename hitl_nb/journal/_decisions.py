@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from hitl_nb._calls import Kind, Outcome, Via
-from hitl_nb._calls._decision import APPROVALS
+
+APPROVALS: Final[tuple[Outcome, ...]] = ("answered", "edited")
+"""The only outcomes that are a yes."""
 
 
 @dataclass(frozen=True, kw_only=True)

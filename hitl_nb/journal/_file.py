@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from hitl_nb.errors import JournalError
-from hitl_nb.journal._migrations import set_up, version_of
 from hitl_nb.journal._place import FILE, FOLDER, default_path, is_remote
-from hitl_nb.journal._tables import VERSION
+from hitl_nb.journal._tables import VERSION, set_up, version_of
 from hitl_nb.journal._transaction import Outcome, Transaction
 from hitl_nb.journal._trust import Trust
 

@@ -2,42 +2,35 @@
 
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, Decision
 from hitl_nb._process import user_name
 from hitl_nb._schema import Validator
-from hitl_nb.journal._decisions import (
-    DECISION_OF,
-    OPEN_CALLS,
-    RECALLED,
-    UNDELIVERED,
-    OpenCall,
-    StoredDecision,
-    open_call,
-    rows_of,
-    stored_decision,
-)
+from hitl_nb.journal._answers import Answers
+from hitl_nb.journal._decisions import OpenCall, StoredDecision
+from hitl_nb.journal._grants import Started
 from hitl_nb.journal._place import default_path
 from hitl_nb.journal._plain import storable
 from hitl_nb.journal._questions import Questions
-from hitl_nb.journal._recording import Recording
+from hitl_nb.journal._reading import Reading
+from hitl_nb.journal._recording import Append, Recording
 from hitl_nb.journal._rows import RowWriter
 from hitl_nb.journal._secrets import KnownSecrets
 from hitl_nb.journal._store import Store
-from hitl_nb.journal._threads import SAVED, ThreadRecord, Threads, folded
-from hitl_nb.journal._transaction import Transaction
+from hitl_nb.journal._threads import ThreadRecord, Threads
 
 _RECALLABLE: Final = "2:"
 """Stands before what a sticky decision is found by. Version 0.1 compared less; what it has kept is asked again."""
 
 
-class Journal(Recording):
+class Journal(Reading):
     """Every question and every answer, on disk before anything else happens; append-only, chained, without secrets.
 
     Args:
@@ -50,8 +43,12 @@ class Journal(Recording):
     `started` before what was approved runs, `delivered` when the model has it. A process may be killed anywhere in
     between. Any number of kernels may share a file. Safe from any thread.
 
-    Each of these has a form that only begins (`begin_asked`) and gives a future, for a kernel's loop; the plain form
-    waits. What is read back has been followed along the hash chain before it is believed; see `verify`.
+    Each of these has a form that only begins (`begin_asked`) and a plain form that waits. To begin takes down at once,
+    in the caller's thread, what is to be written; that happens in the journal's own thread, in the order in which all
+    began, so that a slow disk, or another process that has locked the file, never holds up a kernel's loop. It gives a
+    future, which is done already where there is no thread to be had, and for a journal in memory.
+
+    What is read back has been followed along the hash chain before it is believed; see `verify`.
 
     Should the file be deleted or replaced while it is open, recording goes on in the one that is there then, and the
     log says so.
@@ -74,9 +71,11 @@ class Journal(Recording):
         self._name = name
         self._store = Store(self.path)
         self._secrets = KnownSecrets()
-        self._rows = RowWriter(secrets=self._secrets, thread=thread)
         self._threads = Threads(self._secrets)
+        self._rows = RowWriter(secrets=self._secrets, thread=thread)
         self._questions = Questions(self._store, self._rows)
+        self._recording = Recording(self._store, self._rows, self._questions, partial(user_name, name))
+        self._answers = Answers(self._store, self._questions)
         # What has begun is written all the same; the store sees to it, also at the end of the process.
         self._finalizer = weakref.finalize(self, self._store.let_go)
         self._finalizer.atexit = False
@@ -84,6 +83,140 @@ class Journal(Recording):
     def who(self) -> str:
         """Give the name of who answers here: `name`, else the JupyterHub user, else the operating system's."""
         return user_name(self._name)
+
+    # -- the life of a call -------------------------------------------------------------------------------
+
+    def begin_asked(self, call: Call, *, arguments: str, parameters: Validator | None = None) -> "Future[None]":
+        """Record a question; show it when that is done.
+
+        A tool call with the id and content of one whose answer was not delivered yet (a restarted kernel asks once
+        more) stays the same question. All else is a question of its own, with an answer of its own: another content,
+        and whatever is no tool call, since agents ask again under the same id.
+
+        Args:
+            call: The call, its arguments validated.
+            arguments: The arguments as the model wrote them: JSON text.
+            parameters: What checked them; it says where a secret stands as plain text. Default: ``call.args_type``,
+                else the type of the arguments, if it is a model.
+        """
+        return self._store.begin(self._recording.question(call, arguments, parameters))
+
+    def asked(self, call: Call, *, arguments: str, parameters: Validator | None = None) -> None:
+        """Do `begin_asked` and wait."""
+        self._store.write(self._recording.question(call, arguments, parameters))
+
+    def begin_shown(self, call: Call) -> "Future[None]":
+        """Record that a person can see the question now."""
+        return self._begin_unwatched(self._recording.note("shown", call, {}))
+
+    def shown(self, call: Call) -> None:
+        """Do `begin_shown` and wait."""
+        self._store.write(self._recording.note("shown", call, {}))
+
+    def begin_answered(self, call: Call, decision: Decision | None = None) -> "Future[bool]":
+        """Record a decision; act on it when that is done. It survives a power failure.
+
+        Args:
+            call: The call.
+            decision: What was decided; default: what counts for the call.
+
+        Returns:
+            True if this decision counts. False if the question has one already, from another tab, kernel or process:
+            then this one is kept as a late attempt, and `winner` gives the one that counts. A `JournalError` if that
+            one was changed after it was written.
+
+        Raises:
+            UsageError: The call is not decided.
+        """
+        return self._store.begin(self._recording.answer(call, decision), durable=True)
+
+    def answered(self, call: Call, decision: Decision | None = None) -> bool:
+        """Do `begin_answered` and wait.
+
+        Raises:
+            UsageError: The call is not decided.
+        """
+        return bool(self._store.write(self._recording.answer(call, decision), durable=True))
+
+    def winner(self, call: Call | str) -> StoredDecision | None:
+        """Give the decision that counts for a call (or for the latest call with this id); None if it is open.
+
+        Also None if the rows that say so were changed after they were written.
+        """
+        return self._answers.of(call)
+
+    def begin_late(self, call: Call, value: Any, by: str | None = None) -> "Future[None]":
+        """Record an answer that came after the first and changes nothing."""
+        return self._begin_unwatched(self._recording.late(call, value, by))
+
+    def late(self, call: Call, value: Any, by: str | None = None) -> None:
+        """Do `begin_late` and wait."""
+        self._store.write(self._recording.late(call, value, by))
+
+    def begin_started(self, call: Call) -> "Future[bool]":
+        """Take the grant: record that what was approved begins to run. It survives a power failure.
+
+        Returns:
+            True if it may run, here and now, once. False if it has begun elsewhere; see `started`. A `UsageError` if
+            nobody has approved the question.
+        """
+        return self._store.begin(self._recording.start(call), durable=True)
+
+    def start(self, call: Call) -> bool:
+        """Do `begin_started` and wait.
+
+        Raises:
+            UsageError: Nobody has approved the question.
+        """
+        return bool(self._store.write(self._recording.start(call), durable=True))
+
+    def begin_ended(self, call: Call, result: str) -> "Future[None]":
+        """Record what came of the run; the first end counts.
+
+        Args:
+            call: The call.
+            result: What the model is told.
+        """
+        return self._begin_unwatched(self._recording.end(call, result))
+
+    def ended(self, call: Call, result: str) -> None:
+        """Do `begin_ended` and wait.
+
+        Raises:
+            UsageError: It has not begun.
+        """
+        self._store.write(self._recording.end(call, result))
+
+    def started(self, call: Call | str) -> Started | None:
+        """Give who runs what was approved, None if nobody has begun. An end that is not believed is none."""
+        return self._answers.run_of(call)
+
+    def begin_delivered(
+        self, calls: Iterable[Call | StoredDecision | str], *, thread: str | None = None
+    ) -> "Future[None]":
+        """Record that the model has been given these answers; what has none in the journal is passed over.
+
+        Args:
+            calls: The calls, or what was stored of them; or ids, each meaning the latest call with it.
+            thread: The conversation of the ids; default: any.
+        """
+        return self._begin_unwatched(self._recording.delivery(list(calls), thread))
+
+    def delivered(self, calls: Iterable[Call | StoredDecision | str], *, thread: str | None = None) -> None:
+        """Do `begin_delivered` and wait."""
+        self._store.write(self._recording.delivery(list(calls), thread))
+
+    def _begin_unwatched(self, append: Append) -> "Future[None]":
+        """Begin what nobody may be waiting for: that it failed is said once in the log."""
+        future = self._store.begin(append)
+
+        def report(done: "Future[None]") -> None:
+            error = done.exception()
+            if error is not None:
+                self._store.warn_once(f"Not recorded, and nor may be what follows: {error}")
+
+        future.add_done_callback(report)
+        return future
 
     # -- a restart ----------------------------------------------------------------------------------------
 
@@ -122,22 +255,11 @@ class Journal(Recording):
 
         An answer whose rows were changed after they were written is not believed: its question is open again.
         """
-        open_calls: list[OpenCall] = []
-        undelivered: list[StoredDecision] = []
-        with self._store.moment() as query:  # one moment for all three, while other kernels write
-            saved = folded(query(SAVED, (thread_id, 0)))
-            asked = query("SELECT 1 FROM events WHERE event = 'asked' AND thread = ? LIMIT 1", (thread_id,))
-            open_calls += map(open_call, query(OPEN_CALLS, (thread_id,)))
-            for row in query(UNDELIVERED, (thread_id,)):
-                if self._store.believes(query, rows_of(row)):
-                    undelivered.append(stored_decision(row))
-                else:
-                    open_calls.append(open_call(row))
-        if not saved and not asked:
-            return None
-        messages, state = saved or ([], None)
-        open_calls.sort(key=lambda call: call.question)
-        return ThreadRecord(messages=messages, state=state, open=open_calls, undelivered=undelivered)
+        return self._answers.in_thread(thread_id)
+
+    def adopt(self, call: Call, stored: OpenCall | StoredDecision) -> None:
+        """Take a call for another asking of a question that `load_thread` gave: all recorded of it belongs there."""
+        self._questions.adopt(call, stored)
 
     # -- sticky decisions ---------------------------------------------------------------------------------
 
@@ -155,9 +277,9 @@ class Journal(Recording):
         """Do `begin_remember` and wait."""
         self._store.write(self._memory(key, fingerprint, call))
 
-    def _memory(self, key: str, fingerprint: str, call: Call) -> Callable[[Transaction], None]:
+    def _memory(self, key: str, fingerprint: str, call: Call) -> Append:
         kept = {"key": storable(key), "fingerprint": storable(f"{_RECALLABLE}{fingerprint}")}
-        return self._note("remembered", call, kept)
+        return self._recording.note("remembered", call, kept)
 
     def recall(self, key: str, fingerprint: str) -> StoredDecision | None:
         """Give the decision that was kept last for this question with this input.
@@ -166,13 +288,7 @@ class Journal(Recording):
         journal, so it has to be asked again. None as well if any row was changed, deleted or put in since the question
         was asked: what was tampered with is not believed.
         """
-        with self._store.moment() as query:
-            for question, kept in query(RECALLED, (storable(key), storable(f"{_RECALLABLE}{fingerprint}"))):
-                found = query(DECISION_OF, (question,))
-                if found and self._store.believes(query, (*rows_of(found[0]), kept)):
-                    decision = stored_decision(found[0])
-                    return None if "answer" in decision.redacted else decision
-        return None
+        return self._answers.kept(storable(key), storable(f"{_RECALLABLE}{fingerprint}"))
 
     # -- the file -----------------------------------------------------------------------------------------
 

@@ -5,11 +5,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Unpack
 
-from hitl_nb.journal._chain import Verification, verified
+from hitl_nb.journal._chain import Verification, heads_of, verified
 from hitl_nb.journal._export import write_csv, write_jsonl
 from hitl_nb.journal._filters import Filters
 from hitl_nb.journal._frames import frame
-from hitl_nb.journal._heads import heads_of
 from hitl_nb.journal._html import QUIET, decision_row, escaped, table
 from hitl_nb.journal._queries import CALL_COLUMNS, calls, events
 from hitl_nb.journal._store import Store

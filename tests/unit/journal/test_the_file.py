@@ -88,7 +88,7 @@ async def test_a_file_that_was_there_keeps_the_mode_that_it_has(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-async def test_a_file_that_may_only_be_read_is_refused_at_once_and_not_at_the_first_question(path):
+def test_a_file_that_may_only_be_read_is_refused_at_once_and_not_at_the_first_question(path):
     with Journal(path) as journal:
         asked(journal)
     path.chmod(0o444)
