@@ -5,20 +5,19 @@ value by the function, after `hide_secrets`; `layout_of` beside it) → the brow
 original value → `validate`.
 """
 
-from hitl_nb._schema._blank import blank_of
-from hitl_nb._schema._branches import branch_of, hide_secrets, layout_of, node_at
-from hitl_nb._schema._changes import changes_of, readable
+from hitl_nb._schema._changes import changes_of
 from hitl_nb._schema._edits import apply_edits
-from hitl_nb._schema._node import MISSING, FormNode, Kind, Option
-from hitl_nb._schema._parts import is_sequence, opened
+from hitl_nb._schema._layout import blank_of, branch_of, hide_secrets, layout_of, node_at, readable
+from hitl_nb._schema._node import MISSING, FormNode, Kind, Option, from_wire
 from hitl_nb._schema._signature import answer_of, parameters_of
-from hitl_nb._schema._tree import form_of, form_tree
-from hitl_nb._schema._validate import JsonSchemaValidator, PydanticValidator, Validator, validator_for
-from hitl_nb._schema._values import from_wire, to_wire
+from hitl_nb._schema._tree import form_of, form_tree, secret_form_of
+from hitl_nb._schema._types import JsonSchemaValidator, PydanticValidator, Validator, validator_for
+from hitl_nb._schema._wire import Json, is_sequence, opened, to_wire
 
 __all__ = [
     "MISSING",
     "FormNode",
+    "Json",
     "JsonSchemaValidator",
     "Kind",
     "Option",
@@ -39,6 +38,7 @@ __all__ = [
     "opened",
     "parameters_of",
     "readable",
+    "secret_form_of",
     "to_wire",
     "validator_for",
 ]

@@ -8,110 +8,84 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from typing import Any, Final
+from typing import Final
 
 from pydantic import SecretBytes, SecretStr
 
-from hitl_nb._schema._branches import hide_secrets
-from hitl_nb._schema._marks import MARK, from_mark
+from hitl_nb._schema._layout import readable
 from hitl_nb._schema._node import FormNode
-from hitl_nb._schema._parts import by_text, is_sequence, opened
-from hitl_nb._schema._values import equal_wires, to_wire
+from hitl_nb._schema._wire import Json, Path, by_text, is_sequence, opened, same, to_wire
 
-__all__ = ["changes_of", "readable"]
+__all__ = ["changes_of"]
 
-STARS: Final = "**********"
-"""pydantic's own sign for a secret."""
-
-Path = tuple[str | int, ...]
-Change = dict[str, Any]
+Change = dict[str, Json]
+Block = tuple[int, int, int, int]
+"""Items `first` to `last` of one list, and `start` to `end` of the other."""
 
 _ALIGNED: Final = 1_000_000
 """Lists are aligned up to so many pairs of equal items (some 0.5 s); beyond, items are compared place by place."""
 
 
-def readable(value: Any, form: FormNode | None = None) -> Any:
-    """`value` as plain JSON data to read: dates and exact numbers as text, stars in the place of secrets."""
-    return _plain(to_wire(value if form is None else hide_secrets(value, form)))
-
-
-def _plain(wire: Any) -> Any:
-    if isinstance(wire, list):
-        return [_plain(part) for part in wire]
-    if not isinstance(wire, dict):
-        return wire
-    match wire.get(MARK):
-        case None:
-            return {key: _plain(part) for key, part in wire.items()}
-        case "object":
-            return {_plain(key): _plain(part) for key, part in wire["entries"]}
-        case "secret":
-            return STARS
-        case "integer" | "float" | "escaped":
-            return from_mark(wire)
-        case _:
-            return wire["text"]
-
-
-def changes_of(original: Any, final: Any, form: FormNode, *, name: str = "") -> list[Change]:
-    """The differences between a proposal and its edited form.
+def changes_of(original: object, final: object, form: FormNode | None, *, name: str = "") -> list[Change]:
+    """Return the differences between a proposal and its edited form.
 
     Args:
         original: What was proposed.
         final: What it became.
-        form: The tree of both; it says where a secret stands.
+        form: The tree of both, which says where a secret stands; None if there is none (`secret_form_of`).
         name: What the whole value is called, the start of every path.
 
     Returns:
         ``{"path": "steps[0].status", "from": …, "to": …}`` each, plain JSON. Without ``from`` where something was
         added, without ``to`` where it was taken away (the index is then the one it had).
     """
-    pair = (readable(original, form), readable(final, form))
-    return list(_changes(original, final, pair, (name,) if name else ()))
+    was, now = readable(original, form), readable(final, form)
+    return list(_changes(original, final, was, now, (name,) if name else ()))
 
 
-def _changes(old: Any, new: Any, shown: tuple[Any, Any], path: Path) -> Iterator[Change]:
+def _changes(old: object, new: object, was: Json, now: Json, path: Path) -> Iterator[Change]:
     before, after = opened(old), opened(new)
-    if STARS in (shown[0], shown[1]):
-        pass
-    elif isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield from _changes_in_mapping(before, after, shown, path)
-        return
-    elif is_sequence(before) and is_sequence(after):
-        yield from _changes_in_list(list(before), list(after), shown, path)
-        return
-    if not _is_same(old, new):
-        yield {"path": _text(path), "from": shown[0], "to": shown[1]}
+    # A container that is a secret as a whole is shown as stars, a text: nothing in it may be told.
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and isinstance(was, dict) and isinstance(now, dict):
+        yield from _changes_in_mapping(before, after, was, now, path)
+    elif is_sequence(before) and is_sequence(after) and isinstance(was, list) and isinstance(now, list):
+        yield from _changes_in_list(list(before), list(after), was, now, path)
+    elif not _is_same(old, new):
+        yield {"path": _text(path), "from": was, "to": now}
 
 
 def _changes_in_mapping(
-    before: Mapping[Any, Any], after: Mapping[Any, Any], shown: tuple[Any, Any], path: Path
+    before: Mapping[object, object],
+    after: Mapping[object, object],
+    was: dict[str, Json],
+    now: dict[str, Json],
+    path: Path,
 ) -> Iterator[Change]:
     old, new = ({key: name for name, key in by_text(each).items()} for each in (before, after))
     for name, key in by_text({**before, **after}).items():
         inner = (*path, name)
         if key not in new:
-            yield {"path": _text(inner), "from": shown[0][old[key]]}
+            yield {"path": _text(inner), "from": was[old[key]]}
         elif key not in old:
-            yield {"path": _text(inner), "to": shown[1][new[key]]}
+            yield {"path": _text(inner), "to": now[new[key]]}
         else:
-            yield from _changes(before[key], after[key], (shown[0][old[key]], shown[1][new[key]]), inner)
+            yield from _changes(before[key], after[key], was[old[key]], now[new[key]], inner)
 
 
 def _changes_in_list(
-    old: list[Any], new: list[Any], shown: tuple[list[Any], list[Any]], path: Path
+    old: list[object], new: list[object], was: list[Json], now: list[Json], path: Path
 ) -> Iterator[Change]:
     for first, last, start, end in _blocks(old, new):
         both = min(last - first, end - start)
         for step in range(both):
             at, to = first + step, start + step
-            yield from _changes(old[at], new[to], (shown[0][at], shown[1][to]), (*path, to))
-        yield from ({"path": _text((*path, at)), "from": shown[0][at]} for at in range(first + both, last))
-        yield from ({"path": _text((*path, to)), "to": shown[1][to]} for to in range(start + both, end))
+            yield from _changes(old[at], new[to], was[at], now[to], (*path, to))
+        yield from ({"path": _text((*path, at)), "from": was[at]} for at in range(first + both, last))
+        yield from ({"path": _text((*path, to)), "to": now[to]} for to in range(start + both, end))
 
 
-def _blocks(old: list[Any], new: list[Any]) -> Iterator[tuple[int, int, int, int]]:
-    """The stretches of two lists that belong together, so that one row taken out does not change all after it."""
+def _blocks(old: list[object], new: list[object]) -> Iterator[Block]:
+    """Yield the stretches of two lists that belong together, so that one row taken out does not change all after it."""
     before, after = ([json.dumps(to_wire(item)) for item in items] for items in (old, new))
     head = _shared(before, after)
     tail = _shared(before[head:][::-1], after[head:][::-1])
@@ -123,16 +97,16 @@ def _blocks(old: list[Any], new: list[Any]) -> Iterator[tuple[int, int, int, int
 
 
 def _shared(first: list[str], second: list[str]) -> int:
-    return next(
-        (at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),
-        min(len(first), len(second)),
-    )
+    """Return how many items the two begin with."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
-def _middle(before: list[str], after: list[str]) -> list[tuple[int, int, int, int]]:
-    """Place by place, or aligned: whichever says less."""
+def _middle(before: list[str], after: list[str]) -> list[Block]:
+    """Return the stretches place by place, or aligned: whichever says less."""
     whole = [(0, len(before), 0, len(after))]
     counts = Counter(before)
+    # Aligning takes as long as there are pairs of equal items.
     if not before or not after or sum(counts[text] for text in after) > _ALIGNED:
         return whole
     aligned = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
@@ -142,10 +116,10 @@ def _middle(before: list[str], after: list[str]) -> list[tuple[int, int, int, in
     return [(first, last, start, end) for _, first, last, start, end in aligned]
 
 
-def _is_same(old: Any, new: Any) -> bool:
-    if isinstance(old, SecretStr | SecretBytes) or isinstance(new, SecretStr | SecretBytes):
-        return bool(old == new)
-    return equal_wires(to_wire(old), to_wire(new))
+def _is_same(old: object, new: object) -> bool:
+    # On the wire all secrets look the same.
+    is_secret = isinstance(old, SecretStr | SecretBytes) or isinstance(new, SecretStr | SecretBytes)
+    return bool(old == new) if is_secret else same(old, new)
 
 
 def _text(path: Path) -> str:

@@ -1,13 +1,14 @@
 """What a form is made of: a small tree of one kind of node, the same for every schema and every front end."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from hitl_nb._schema._values import to_wire
+from hitl_nb._schema._wire import Json, read_wire, same, to_wire
 
-__all__ = ["MISSING", "SCALARS", "FormNode", "Kind", "Missing", "Option"]
+__all__ = ["MISSING", "FormNode", "Kind", "Option", "choice_between", "from_wire", "option_of"]
 
 Kind = Literal[
     "text",
@@ -31,13 +32,36 @@ Kind = Literal[
     "json",
 ]
 
-SCALARS: Final[frozenset[Kind]] = frozenset(
+_SCALARS: Final[frozenset[Kind]] = frozenset(
     {
         *("text", "long_text", "number", "integer", "boolean", "choice"),
         *("date", "time", "datetime", "duration", "secret", "constant"),
     }
 )
-"""The kinds that fit into one control, so also into a cell of a table."""
+"""The kinds that fit into one control."""
+
+_WORDS: Final[dict[Kind, str]] = {
+    "text": "Text",
+    "long_text": "Text",
+    "number": "Number",
+    "integer": "Whole number",
+    "boolean": "Yes or no",
+    "choice": "Choice",
+    "date": "Date",
+    "time": "Time",
+    "datetime": "Date and time",
+    "duration": "Duration",
+    "secret": "Secret",
+    "constant": "Constant",
+    "list": "List",
+    "table": "Table",
+    "object": "Fields",
+    "dict": "Keys and values",
+    "tuple": "Fixed list",
+    "union": "Alternatives",
+    "json": "JSON",
+}
+"""What a person calls them."""
 
 
 class Missing(Enum):
@@ -54,7 +78,7 @@ MISSING: Final = Missing.MISSING
 class Option:
     """One of the values a `choice` allows (or the one value of a `constant`)."""
 
-    value: Any
+    value: object
     """The value itself, of its own type: 1, "1" and true are three options."""
 
     label: str
@@ -94,7 +118,7 @@ class FormNode:
     nullable: bool = False
     """Null is allowed besides."""
 
-    default: Any = MISSING
+    default: object = MISSING
     """What the schema says is used when the key is absent; shown, never filled in."""
 
     options: tuple[Option, ...] = ()
@@ -127,44 +151,103 @@ class FormNode:
     discriminator: str = ""
     """The property whose value names the branch."""
 
-    tags: tuple[Any, ...] = ()
+    tags: tuple[object, ...] = ()
     """On a branch: the values of the discriminator that mean this branch."""
 
     note: str = field(default="", compare=False)
     """On a `json` box: why there is no better control."""
 
-    def to_wire(self) -> dict[str, Any]:
-        """The tree as plain JSON for the browser: what is empty is left out, values are as `to_wire` makes them.
+    @property
+    def is_cell(self) -> bool:
+        """Whether it fits into one cell of a table."""
+        if self.kind == "union":
+            return all(branch.kind in _SCALARS for branch in self.branches)
+        return self.kind in _SCALARS or (self.kind == "json" and not self.note)
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it fits into one row of a table: an object whose every value fits into one cell."""
+        is_closed = self.kind == "object" and not self.nullable and self.item is None
+        return is_closed and bool(self.children) and all(child.is_cell for _, child in self.children)
+
+    def contents(self) -> str:
+        """Return what it holds in words, for where the schema has no title."""
+        if self.tags or self.kind == "constant":
+            return ", ".join(str(tag) for tag in self.tags) or self.options[0].label
+        if self.kind == "list" and self.item is not None:
+            return f"List of: {self.item.contents().lower()}"
+        if self.kind in ("object", "table"):
+            columns = self.item.children if self.item else self.children
+            return f"{_WORDS[self.kind]}: {', '.join(str(name) for name, _ in columns[:3])}"
+        return _WORDS[self.kind]
+
+    def to_wire(self) -> dict[str, Json]:
+        """Return the tree as plain JSON for the browser: what is empty is left out, values are as `to_wire` makes them.
 
         `children` are `[name, node]` pairs, because a name may be `__proto__`, and JavaScript sorts
         number-like keys.
         """
-        wire = {each.name: _WIRE.get(each.name, _same)(getattr(self, each.name)) for each in fields(self)}
+        wire = {name: getattr(self, name) if write is None else write(self) for name, write in _FIELDS.items()}
         filled = {name: part for name, part in wire.items() if name in _ALWAYS or not _is_empty(part)}
+        # A default may be empty, too, and says something then.
         return filled if self.default is MISSING else {**filled, "default": to_wire(self.default)}
 
 
 _ALWAYS: Final = frozenset({"kind", "title", "required"})
 
-
-def _is_empty(part: Any) -> bool:
-    return part is None or part is False or part is MISSING or part in ("", [])
-
-
-def _same(part: Any) -> Any:
-    return part
-
-
-_WIRE: Final[dict[str, Callable[[Any], Any]]] = {
-    **dict.fromkeys(
-        ("minimum", "maximum", "exclusive_minimum", "exclusive_maximum", "step"),
-        lambda limit: None if limit is None else to_wire(limit),
-    ),
-    "default": lambda _: None,
-    "options": lambda options: [{"value": to_wire(each.value), "label": each.label} for each in options],
-    "children": lambda children: [[name, node.to_wire()] for name, node in children],
-    "item": lambda node: node and node.to_wire(),
-    "branches": lambda nodes: [node.to_wire() for node in nodes],
-    "tags": lambda tags: [to_wire(tag) for tag in tags],
+_WRITTEN: Final[dict[str, Callable[[FormNode], Json]]] = {
+    # Limits may be beyond what a browser can count.
+    "minimum": lambda node: to_wire(node.minimum),
+    "maximum": lambda node: to_wire(node.maximum),
+    "exclusive_minimum": lambda node: to_wire(node.exclusive_minimum),
+    "exclusive_maximum": lambda node: to_wire(node.exclusive_maximum),
+    "step": lambda node: to_wire(node.step),
+    "options": lambda node: [{"value": to_wire(each.value), "label": each.label} for each in node.options],
+    "children": lambda node: [[name, child.to_wire()] for name, child in node.children],
+    "item": lambda node: None if node.item is None else node.item.to_wire(),
+    "branches": lambda node: [branch.to_wire() for branch in node.branches],
+    "tags": lambda node: [to_wire(tag) for tag in node.tags],
 }
 """Field → how it travels; the others are JSON already."""
+
+_FIELDS: Final = {each.name: _WRITTEN.get(each.name) for each in fields(FormNode) if each.name != "default"}
+
+
+def _is_empty(part: Json) -> bool:
+    return part is None or part is False or part in ("", [])
+
+
+def from_wire(wire: Json, node: FormNode | None = None) -> object:
+    """Return what the browser sent, as the Python value it stands for.
+
+    Args:
+        wire: Plain JSON data with marks.
+        node: The node of the form it was entered in. A choice then gives the schema's own value back (1.0,
+            not JavaScript's 1), an integer field an int.
+
+    Raises:
+        InvalidValue: a mark that cannot be read.
+    """
+    value = read_wire(wire)
+    if node is None:
+        return value
+    if node.kind in ("choice", "constant"):
+        return next((option.value for option in node.options if same(option.value, value)), value)
+    if node.kind == "integer" and isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)  # beyond, a float says what was meant more honestly than its 300 digits
+    return value
+
+
+def option_of(value: object) -> Option:
+    """Return a value as it stands in a list of choices: a text as it is, anything else as JSON."""
+    label = value if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False)
+    return Option(value=value, label=label)
+
+
+def choice_between(options: Iterable[Option]) -> FormNode:
+    """Return a choice between `options`, each value once; of one value, a constant."""
+    distinct: list[Option] = []
+    for option in options:
+        if not any(same(option.value, known.value) for known in distinct):
+            distinct.append(option)
+    return FormNode(kind="choice" if len(distinct) > 1 else "constant", options=tuple(distinct))

@@ -7,21 +7,22 @@ and the one place where people do describe a parameter is often the docstring.
 
 import functools
 import inspect
-import sys
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
-from hitl_nb._schema._docstring import described_parameters
-from hitl_nb._schema._validate import PydanticValidator
+from hitl_nb._schema._types import PydanticValidator
 from hitl_nb.errors import ToolDefinitionError
 
 __all__ = ["answer_of", "parameters_of"]
+
+Function: TypeAlias = Callable[..., object]
 
 _CONFIG: Final = ConfigDict(
     # A tool may have a parameter called `model_name`; our models are read by key, so nothing is shadowed.
@@ -33,8 +34,8 @@ _CONFIG: Final = ConfigDict(
 _NO_MODEL: Final = (PydanticUserError, ToolDefinitionError, NameError, TypeError)
 
 
-def parameters_of(function: Callable[..., Any]) -> type[BaseModel]:
-    """The parameters of `function` as a pydantic model, named after it in CamelCase.
+def parameters_of(function: Function) -> type[BaseModel]:
+    """Return the parameters of `function` as a pydantic model, named after it in CamelCase.
 
     Defaults, `Annotated[..., Field(...)]` and `= Field(...)` are kept. A parameter without a description of
     its own takes it from the docstring's `Args:` (Google) or `Parameters` (numpy) section.
@@ -44,7 +45,7 @@ def parameters_of(function: Callable[..., Any]) -> type[BaseModel]:
             type that has no JSON form. The message names it and ends with the line to write instead.
     """
     name = _name(function)
-    descriptions = described_parameters(inspect.getdoc(function) or "")
+    descriptions = _described_parameters(inspect.getdoc(function) or "")
     fields = {
         parameter.name: _field(function, parameter, descriptions.get(parameter.name))
         for parameter in _signature(function).parameters.values()
@@ -52,14 +53,15 @@ def parameters_of(function: Callable[..., Any]) -> type[BaseModel]:
     try:
         return _model(name, function, fields)
     except _NO_MODEL as error:
+        # pydantic names the type at best; a person looks for the parameter.
         raise ToolDefinitionError(
             f"`{name}`: {_culprit(name, function, fields)} has no JSON form, so a model cannot send it. "
             "Write a type made of models, lists, dicts and scalars, e.g. `rows: list[dict[str, float]]`."
         ) from error
 
 
-def answer_of(function: Callable[..., Any]) -> Any:
-    """The return annotation of `function`; `Any` when it is missing or None.
+def answer_of(function: Function) -> object:
+    """Return the return annotation of `function`; `Any` when it is missing or None.
 
     Raises:
         ToolDefinitionError: the annotation names something that does not exist.
@@ -71,7 +73,7 @@ def answer_of(function: Callable[..., Any]) -> Any:
     return Any if resolved is type(None) else resolved
 
 
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
+def _signature(function: Function) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError) as error:
@@ -80,7 +82,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
         ) from error
 
 
-def _field(function: Callable[..., Any], parameter: inspect.Parameter, description: str | None) -> tuple[Any, Any]:
+def _field(function: Function, parameter: inspect.Parameter, description: str | None) -> tuple[object, object]:
     _refuse_what_a_model_cannot_send(_name(function), parameter)
     annotation = _resolved(function, parameter.name, parameter.annotation)
     default = ... if parameter.default is inspect.Parameter.empty else parameter.default
@@ -116,14 +118,14 @@ def _refuse_what_a_model_cannot_send(name: str, parameter: inspect.Parameter) ->
     raise ToolDefinitionError(f"`{name}` {problem}. Write `{instead}`.")
 
 
-def _resolved(function: Callable[..., Any], own: str, annotation: Any) -> Any:
+def _resolved(function: Function, own: str, annotation: object) -> object:
     """Evaluate one annotation, looking for missing names in the frames that lead here.
 
     pydantic does the same for classes defined inside functions; only our own frames are no place to look.
     """
     carrier = SimpleNamespace(__annotations__={own: annotation})
-    scope, local = _scope(function), dict[str, Any]()
-    while True:
+    scope, local = _scope(function), dict[str, object]()
+    while True:  # each round finds one more name
         try:
             return get_type_hints(carrier, scope, local, include_extras=True)[own]
         except NameError as error:
@@ -136,34 +138,32 @@ def _resolved(function: Callable[..., Any], own: str, annotation: Any) -> Any:
             raise _unknown_annotation(function, own, annotation, error) from error
 
 
-def _scope(function: Callable[..., Any]) -> dict[str, Any]:
-    target: Any = _without_partial(inspect.unwrap(function))
-    target = getattr(target, "__func__", target)
+def _scope(function: Function) -> dict[str, object]:
+    target: object = _without_partial(inspect.unwrap(function))
+    target = getattr(target, "__func__", target)  # of a method
     if not hasattr(target, "__globals__"):
-        target = type(target).__call__
+        target = type(target).__call__  # an object that can be called
     closure = inspect.getclosurevars(target).nonlocals if inspect.isfunction(target) else {}
     return {**getattr(target, "__globals__", {}), **closure}
 
 
-def _without_partial(function: Callable[..., Any]) -> Any:
+def _without_partial(function: Function) -> Function:
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
-def _frame_that_knows(name: str) -> Mapping[str, Any] | None:
-    frame = sys._getframe(1)
+def _frame_that_knows(name: str) -> Mapping[str, object] | None:
+    frame = inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if not f"{module}.".startswith("hitl_nb.") and name in frame.f_locals:
             return frame.f_locals
-        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+        frame = frame.f_back
     return None
 
 
-def _unknown_annotation(
-    function: Callable[..., Any], own: str, annotation: Any, error: Exception
-) -> ToolDefinitionError:
+def _unknown_annotation(function: Function, own: str, annotation: object, error: Exception) -> ToolDefinitionError:
     what = "the return type" if own == "return" else f"parameter `{own}`"
     return ToolDefinitionError(
         f"`{_name(function)}`: {what} is annotated `{_written(annotation)}`, which cannot be evaluated: "
@@ -171,12 +171,12 @@ def _unknown_annotation(
     )
 
 
-def _is_described(annotation: Any, default: Any) -> bool:
+def _is_described(annotation: object, default: object) -> bool:
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return any(isinstance(part, FieldInfo) and part.description for part in (*metadata, default))
 
 
-def _model(name: str, function: Callable[..., Any], fields: dict[str, tuple[Any, Any]]) -> type[BaseModel]:
+def _model(name: str, function: Function, fields: dict[str, tuple[object, object]]) -> type[BaseModel]:
     title = "".join(word[:1].upper() + word[1:] for word in name.split("_")) or "Parameters"
     with warnings.catch_warnings():
         # A parameter may be called `json` or `copy` like one of BaseModel's own methods; we never call those.
@@ -191,7 +191,7 @@ def _model(name: str, function: Callable[..., Any], fields: dict[str, tuple[Any,
     return model
 
 
-def _culprit(name: str, function: Callable[..., Any], fields: dict[str, tuple[Any, Any]]) -> str:
+def _culprit(name: str, function: Function, fields: dict[str, tuple[object, object]]) -> str:
     for own, (annotation, default) in fields.items():
         try:
             _model(name, function, {own: (annotation, default)})
@@ -200,18 +200,18 @@ def _culprit(name: str, function: Callable[..., Any], fields: dict[str, tuple[An
     return "its parameters"
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _name(function: Function) -> str:
     target = _without_partial(function)
     return str(getattr(target, "__name__", type(target).__name__))
 
 
-def _written(annotation: Any) -> str:
+def _written(annotation: object) -> str:
     if annotation is inspect.Parameter.empty:
         return "str"
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-def _guess(default: Any) -> str:
+def _guess(default: object) -> str:
     if isinstance(default, bool | int | float | str):
         return f"{type(default).__name__} = {default!r}"
     return "str"
@@ -220,3 +220,70 @@ def _guess(default: Any) -> str:
 def _first_line(error: Exception) -> str:
     line = (str(error).strip() or type(error).__name__).splitlines()[0]
     return line if line.endswith(".") else f"{line}."
+
+
+# -- what a docstring says of parameters ---------------------------------------------------------------------------
+
+_GOOGLE_SECTION: Final = re.compile(r"^(Args|Arguments|Parameters|Params):\s*$")
+_GOOGLE_ENTRY: Final = re.compile(r"^(?P<indent>\s+)\*{0,2}(?P<name>\w+)\s*(\([^)]*\))?\s*:\s*(?P<text>.*)$")
+_NUMPY_ENTRY: Final = re.compile(r"^\*{0,2}(?P<names>\w+(\s*,\s*\w+)*)\s*(:.*)?$")
+
+
+def _described_parameters(docstring: str) -> dict[str, str]:
+    """Return the description of each parameter on one line, as far as `docstring` (already dedented) says.
+
+    Google's `Args:` and numpy's `Parameters`, because they are what notebooks contain; anything else is left alone
+    rather than guessed at.
+
+    ======================================  ===========================
+    ``Args:`` / ``    x: How far.``         ``{"x": "How far."}``
+    ``Args:`` / ``    x (int): How far.``   ``{"x": "How far."}``
+    ``Parameters`` / ``----------`` /
+    ``x : int`` / ``    How far.``          ``{"x": "How far."}``
+    anything else                           ``{}``
+    ======================================  ===========================
+    """
+    lines = docstring.expandtabs(4).splitlines()
+    for number, line in enumerate(lines):
+        if _GOOGLE_SECTION.match(line):
+            return _google(lines[number + 1 :])
+        if line.strip() == "Parameters" and re.match(r"^-{3,}\s*$", "".join(lines[number + 1 : number + 2])):
+            return _numpy(lines[number + 2 :])
+    return {}
+
+
+def _google(lines: list[str]) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    indent, current = "", None
+    # An entry as deep as the first is the next parameter; anything deeper goes on about this one.
+    for line in lines:
+        if line.strip() and not line.startswith(" "):
+            break  # the next section
+        entry = _GOOGLE_ENTRY.match(line)
+        if entry and len(entry["indent"]) <= len(indent or entry["indent"]):
+            indent, current = entry["indent"], entry["name"]
+            found[current] = [entry["text"]]
+        elif current is not None:
+            found[current].append(line)
+    return _joined(found)
+
+
+def _numpy(lines: list[str]) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    current: list[str] = []
+    for number, line in enumerate(lines):
+        if re.match(r"^-{3,}\s*$", "".join(lines[number + 1 : number + 2])):
+            break  # `line` is the next section's title
+        entry = _NUMPY_ENTRY.match(line)
+        if entry:
+            current = re.split(r"\s*,\s*", entry["names"])
+            found.update({name: [] for name in current})
+        elif line.startswith(" "):
+            for name in current:
+                found[name].append(line)
+    return _joined(found)
+
+
+def _joined(found: dict[str, list[str]]) -> dict[str, str]:
+    texts = {name: " ".join(part.strip() for part in parts if part.strip()) for name, parts in found.items()}
+    return {name: text for name, text in texts.items() if text}

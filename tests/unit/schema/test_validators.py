@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from typing_extensions import TypedDict  # pydantic refuses typing's before Python 3.12
 
 from hitl_nb._schema import Validator, validator_for
@@ -236,27 +236,6 @@ def test_a_recursive_model_has_an_object_at_the_root_of_its_schema():
 
 def test_a_tool_without_parameters_still_has_properties():
     assert validator_for({}).schema == {"type": "object", "properties": {}}
-
-
-def test_a_dump_is_plain_json_data_with_secrets_masked():
-    class Login(BaseModel):
-        user: str
-        password: SecretStr
-        since: date
-
-    dumped = validator_for(Login).dump(Login(user="ada", password="hunter2", since=date(2024, 2, 29)))
-
-    assert dumped == {"user": "ada", "password": "**********", "since": "2024-02-29"}
-    assert validator_for({}).dump({"price": Decimal("10.10"), "step": Step(description="a")}) == {
-        "price": "10.10",
-        "step": {"description": "a", "status": "enabled"},
-    }
-
-
-@pytest.mark.parametrize("spec", [Any, {}], ids=["type", "schema"])
-def test_what_has_no_json_form_cannot_be_dumped(spec):
-    with pytest.raises(InvalidValue, match="no JSON form"):
-        validator_for(spec).dump(object())
 
 
 class NoType: ...
