@@ -43,8 +43,10 @@ const acts = {
     (kernel.refuse[items[0].id] = "2 of the 3 steps need the third: tick “Wipe the old flight computer”, too."),
   refuse_turn: ({ kernel, items }) =>
     (kernel.refuse[items[0].id] = "`pay` is put to a rule first. It can be answered here if they pass."),
-  lose_race: ({ kernel, model, then }) => {
-    kernel.put(then);
+  lose_race: ({ kernel, model, items }) => {
+    const rows = [{ mark: "", label: "", text: "Book two seats" }];
+    const record = { outcome: "declined", headline: "Declined: the window is closed", rows, footer: "by Bob" };
+    kernel.put({ key: items[0].key, status: "complete", record });
     const { call_id, click } = model.sent.at(-1);
     model.receive({ op: "answered", call_id, click, accepted: false, error: null, seq: kernel.seq, live: true });
   },
@@ -73,10 +75,10 @@ async function show(name, theme) {
   document.body.dataset.jpThemeLight = String(!theme.endsWith("dark"));
   if (theme.startsWith("system")) document.documentElement.style.colorScheme = theme.slice("system-".length);
   else await addStylesheet(`/${theme}.css`);
-  const { items, acts: wanted = [], then } = (await (await fetch("/states.json")).json())[name];
+  const { items, acts: wanted = [] } = (await (await fetch("/states.json")).json())[name];
   const mounted = await mount({ kernel: {} });
   mounted.kernel.put(...items);
-  for (const act of wanted) acts[act]({ ...mounted, items, then, el: document.getElementById("el") });
+  for (const act of wanted) acts[act]({ ...mounted, items, el: document.getElementById("el") });
 }
 
 function addStylesheet(href) {

@@ -53,11 +53,7 @@ TURN_STATES: dict[str, dict[str, Any]] = {
     },
     "answer-elsewhere-writing": {"items": [_steps(turn=_WRITING)]},
     "answer-not-written": {"items": [_steps(error=_FAILED)]},
-    "answer-lost-race": {
-        "items": [_steps()],
-        "acts": ["busy", "confirm", "lose_race"],
-        "then": _decided("c1", "declined", "Declined: the window is closed", [row("Book two seats")]),
-    },
+    "answer-lost-race": {"items": [_steps()], "acts": ["busy", "confirm", "lose_race"]},
     "by-identity": {"items": [_pay(about="Compared by identity, not by content: sqlite3.Connection")]},
     "records-edited": {
         "items": [
