@@ -2,27 +2,32 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, overload
+from typing import Any, Generic, Protocol, cast, overload
+
+from typing_extensions import ParamSpec, TypeVar
 
 from hitl_nb._awaiting import Unasked, Words, line_of
 from hitl_nb._calls import Handle, frozen
 from hitl_nb._encoding import encode
 from hitl_nb._schema import parameters_of, validator_for
-from hitl_nb._tools import GateTool, human_in_the_loop, keywords_of
+from hitl_nb._tools import GateTool, Renderer, human_in_the_loop, keywords_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 from hitl_nb.interrupts import Options, decided, home_loop, on_stage, question, run_blocking
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 @contextmanager
-def _noting(handle: Handle | None) -> Iterator[Callable[[Any], Any]]:
+def _noting(handle: Handle | None) -> Iterator[Callable[[R], R]]:
     """Note what came of a run under a grant: what it returned, or that it failed or was stopped."""
     ended: list[str] = []
 
-    def note(value: Any) -> Any:
+    def note(value: R) -> R:
         try:
             ended.append(encode(value))
         except InvalidValue:
@@ -40,90 +45,127 @@ def _noting(handle: Handle | None) -> Iterator[Callable[[Any], Any]]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Gate(GateTool):
+class Gate(GateTool[P, R], Generic[P, R]):
     """A gated function: a model's tool, and callable from code. Made by `gate`."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Unasked[Any]:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Unasked[R]:
         """Ask a person about these arguments, then run the function with what was approved.
 
         Returns:
             What the function returns, once awaited.
 
         Raises:
+            TypeError: These are not the function's parameters; at once.
             Declined, Cancelled, Expired, NoHumanError: It was not approved, and has not run.
             InvalidValue: The arguments do not fit the signature.
         """
-        return Unasked(partial(self._asked, args, kwargs), self._words(), on_stage)
+        words = Words(line_of(self.name), "result = await {}", "nothing was asked, and nothing has run")
+        return Unasked(partial(self._asked, self._bound(*args, **kwargs)), words, on_stage)
 
-    async def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        handle, approved = await self._permitted(args, kwargs)
+    async def _asked(self, arguments: dict[str, object]) -> R:
+        handle, approved = await self._permitted(arguments)
         with _noting(handle) as note:
             return note(await self.run(approved))
 
-    def sync(self, *args: Any, **kwargs: Any) -> Any:
+    def sync(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Do the same from a worker thread, which it blocks until a person has decided.
 
         Raises:
             Exception: As `interrupt.sync` and the awaited call.
         """
-        message = self.description or f"Run `{self.name}`?"
-        handle, approved = run_blocking(lambda: self._permitted(args, kwargs), message)
+        arguments = self._bound(*args, **kwargs)
+        handle, approved = run_blocking(partial(self._permitted, arguments), self._question)
         with _noting(handle) as note:
             if not inspect.iscoroutinefunction(self.function):
-                return note(self.function(**keywords_of(approved)))
+                function: Callable[..., object] = self.function
+                return note(cast("R", function(**keywords_of(approved))))
             # A coroutine belongs into the loop where the rest of the user's async code lives.
             return note(asyncio.run_coroutine_threadsafe(self.run(approved), home_loop()).result())
 
-    async def _permitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Handle | None, Any]:
-        """Have the arguments approved; gives the grant's handle (None where no person is needed), and what to run with.
+    async def _permitted(self, arguments: dict[str, object]) -> tuple[Handle | None, object]:
+        """Have arguments approved; returns the grant's handle (None where no person is needed), and what to run with.
 
         Raises:
             Exception: As the awaited call.
         """
-        bound = inspect.signature(self.function).bind(*args, **kwargs)
-        asked = self.parameters.validate(dict(bound.arguments))
+        asked = self.parameters.validate(arguments)
         if not self.needs_person(frozen(asked)):
             return None, asked
         # `kind`: a rule about the tool is about this as well.
         options = Options(name=self.name, kind="tool", render=self.render, gated=True)
-        message = self.description or f"Run `{self.name}`?"
-        call = question(message, options, answer_type=self.parameters, offer=asked)
+        call = question(self._question, options, answer_type=self.parameters, offer=asked)
         await decided(call, asked, options)
         handle = Handle.of(call)
         return handle, await handle.begin()
 
-    def _words(self) -> Words:
-        return Words(line_of(self.name), "result = await {}", "nothing was asked, and nothing has run")
+    def _bound(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, object]:
+        try:
+            return dict(inspect.signature(self.function).bind(*args, **kwargs).arguments)
+        except TypeError as error:
+            raise TypeError(f"{self.name}() {error}") from None
+
+    @property
+    def _question(self) -> str:
+        return self.description or f"Run `{self.name}`?"
 
     def __repr__(self) -> str:
         return f"<gate {self.name}>"
 
 
+class MakesGate(Protocol):
+    """What ``gate(...)`` with options only is: it takes the function."""
+
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Gate[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Gate[P, R]: ...
+
+
 @overload
-def gate(function: Callable[..., Any], /) -> Gate: ...
+def gate(
+    function: Callable[P, Awaitable[R]],
+    /,
+    *,
+    when: Callable[[Any], object] | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    render: Renderer | None = None,
+    follow_up: bool = True,
+) -> Gate[P, R]: ...
+@overload
+def gate(
+    function: Callable[P, R],
+    /,
+    *,
+    when: Callable[[Any], object] | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    render: Renderer | None = None,
+    follow_up: bool = True,
+) -> Gate[P, R]: ...
 @overload
 def gate(
     function: None = None,
     /,
     *,
-    when: Callable[[Any], Any] | None = None,
+    when: Callable[[Any], object] | None = None,
     name: str | None = None,
     description: str | None = None,
-    render: Any = None,
+    render: Renderer | None = None,
     follow_up: bool = True,
-) -> Callable[[Callable[..., Any]], Gate]: ...
+) -> MakesGate: ...
 
 
 def gate(
-    function: Any = None,
+    function: object = None,
     /,
     *,
-    when: Callable[[Any], Any] | None = None,
+    when: Callable[[Any], object] | None = None,
     name: str | None = None,
     description: str | None = None,
-    render: Any = None,
+    render: Renderer | None = None,
     follow_up: bool = True,
-) -> Any:
+) -> object:
     """Put a person in front of a function: it runs only after they approved exactly these arguments.
 
     ::
@@ -152,12 +194,12 @@ def gate(
         ToolDefinitionError: Something is not of these forms; the message shows the line to write.
     """
 
-    def define(decorated: Any) -> Gate:
+    def define(decorated: object) -> Gate[..., object]:
         if not inspect.isfunction(decorated):
             raise ToolDefinitionError(
                 f"`gate` got `{decorated!r}`, which is not a function. Write `@gate` above `def pay(to: str): ...`."
             )
-        tool = human_in_the_loop(name=name, description=description, render=render, follow_up=follow_up)(decorated)
+        tool = human_in_the_loop(decorated, name=name, description=description, render=render, follow_up=follow_up)
         parameters = validator_for(parameters_of(decorated))
         return Gate(
             name=tool.name,

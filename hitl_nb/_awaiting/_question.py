@@ -25,7 +25,7 @@ _running: set[asyncio.Task[Any]] = set()  # a loop holds its tasks weakly, and a
 
 
 def current_question() -> "Question[Any] | None":
-    """Give the started question that this code is part of, or None."""
+    """Return the started question that this code is part of, or None."""
     return _current.get()
 
 
@@ -130,7 +130,7 @@ class Question(NotAnAnswer, Awaitable[T_co], Generic[T_co]):
         self._transcripts.append(transcript)
 
     def take_staged(self) -> Transcript | None:
-        """Give the transcript that was opened where the question was started; once, for what is asked first."""
+        """Return the transcript that was opened where the question was started; once, for what is asked first."""
         staged, self._staged = self._staged, None
         return staged
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Never, SupportsIndex
 
 from hitl_nb.errors import NotAwaitedAttributeError, NotAwaitedError
 
+MYPY = False
+"""True to mypy, whatever it is here."""
+
 _REFUSED = {
-    "bool()": "bool",
     "<": "lt",
     "<=": "le",
     ">": "gt",
@@ -63,12 +65,12 @@ class Words:
     """What has not happened as long as nobody awaits."""
 
     def line(self, subject: str | None = None) -> str:
-        """Give the line to write, in backticks; `subject` is awaited in it, by default the expression itself."""
+        """Return the line to write, in backticks; `subject` is awaited in it, by default the expression itself."""
         return f"`{self.write.format(subject or self.call)}`"
 
 
 def line_of(function: str, message: object = ..., *, more: bool = False) -> str:
-    """Give a call as it stands in the code, on one line: ``approve('Drop?', ...)``.
+    """Return a call as it stands in the code, on one line: ``approve('Drop?', ...)``.
 
     Args:
         function: The function's name.
@@ -97,7 +99,7 @@ class NotAnAnswer:
     __slots__ = ()
 
     def _excuse(self) -> str:
-        """Give the reason why this is no answer, and the line to write: what an error says after its first words."""
+        """Return the reason why this is no answer, and the line to write: what an error says after its first words."""
         raise NotImplementedError
 
     def _told(self) -> None:
@@ -113,6 +115,12 @@ class NotAnAnswer:
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> Never:
         __tracebackhide__ = True
         self._refuse("copy or pickle")
+
+    if not MYPY:  # pyright tells of `if approve(...):` by this; mypy, by `truthy-bool`, where there is none
+
+        def __bool__(self) -> Never:
+            __tracebackhide__ = True
+            self._refuse("bool()")
 
     if not TYPE_CHECKING:  # a type checker shall find these slips by itself
 

@@ -79,7 +79,7 @@ class Unawaited(NotAnAnswer, Coroutine[Any, Any, T_co], Generic[T_co]):
             self._real.close()
 
     def _take(self) -> Callable[[], Coroutine[Any, Any, T_co]]:
-        """Give what makes the real coroutine; once."""
+        """Return what makes the real coroutine; once."""
         __tracebackhide__ = True
         if self._make is None:
             raise AlreadyAwaitedError(
@@ -95,7 +95,7 @@ class Unawaited(NotAnAnswer, Coroutine[Any, Any, T_co], Generic[T_co]):
         return self._real
 
     def _stepped(self) -> Coroutine[Any, Any, T_co]:
-        """Give the real coroutine to the one task that steps it: a second task would break into the first's wait."""
+        """Return the real coroutine to the one task that steps it: a second task would break into the first's wait."""
         __tracebackhide__ = True
         stepper = _task()
         if self._real is not None and self._stepper == stepper:

@@ -1,8 +1,7 @@
 """Tools of a session: what the model is told of them, and who gives their result – a person, or code of yours."""
 
 from hitl_nb._tools._define import frontend_tool, human_in_the_loop
-from hitl_nb._tools._gate import GateTool
-from hitl_nb._tools._kinds import FrontendTool, HumanTool, Renderer, SessionTool, keywords_of
+from hitl_nb._tools._kinds import FrontendTool, GateTool, HumanTool, Renderer, SessionTool, keywords_of
 from hitl_nb._tools._on_interrupt import InterruptHandler, on_interrupt
 from hitl_nb._tools._toolbox import UNNAMED_TOOL, ToolBox
 

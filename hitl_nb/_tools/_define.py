@@ -11,17 +11,36 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from pydantic import BaseModel
+from typing_extensions import ParamSpec, TypeVar
 
 from hitl_nb._schema import Validator, answer_of, parameters_of, validator_for
-from hitl_nb._tools._kinds import FrontendTool, HumanTool
+from hitl_nb._tools._kinds import FrontendTool, HumanTool, Renderer
 from hitl_nb.errors import ToolDefinitionError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Parameters = type[BaseModel] | dict[str, Any]
+"""A pydantic model, or a JSON Schema of an object."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every provider accepts as a function name."""
 
 
 @overload
-def human_in_the_loop(definition: Callable[..., Any], /) -> HumanTool: ...
+def human_in_the_loop(
+    definition: Callable[P, object],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: None = None,
+    answer: object = None,
+    render: Renderer | None = None,
+    follow_up: bool = True,
+    available: bool = True,
+    agent_id: str | None = None,
+) -> HumanTool[P]: ...
 @overload
 def human_in_the_loop(
     definition: None = None,
@@ -30,12 +49,12 @@ def human_in_the_loop(
     name: str | None = None,
     description: str | None = None,
     parameters: None = None,
-    answer: Any = None,
-    render: Any = None,
+    answer: object = None,
+    render: Renderer | None = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
-) -> Callable[[Callable[..., Any]], HumanTool]: ...
+) -> Callable[[Callable[P, object]], HumanTool[P]]: ...
 @overload
 def human_in_the_loop(
     definition: None = None,
@@ -43,28 +62,28 @@ def human_in_the_loop(
     *,
     name: str | None = None,
     description: str | None = None,
-    parameters: Any,
-    answer: Any = None,
-    render: Any = None,
+    parameters: Parameters,
+    answer: object = None,
+    render: Renderer | None = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
-) -> HumanTool: ...
+) -> HumanTool[...]: ...
 
 
 def human_in_the_loop(
-    definition: Any = None,
+    definition: object = None,
     /,
     *,
     name: str | None = None,
     description: str | None = None,
-    parameters: Any = None,
-    answer: Any = None,
-    render: Any = None,
+    parameters: object = None,
+    answer: object = None,
+    render: Renderer | None = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
-) -> Any:
+) -> object:
     """Register a tool that a person answers: the model's call halts the run until `respond`.
 
     Use it on a function (the signature gives the parameters, the return annotation the answer type, the docstring
@@ -98,33 +117,26 @@ def human_in_the_loop(
     Raises:
         ToolDefinitionError: Something is not of these forms; the message shows the line to write.
     """
-    options = {
-        "name": name,
-        "description": description,
-        "parameters": parameters,
-        "answer": answer,
-        "render": render,
-        "follow_up": follow_up,
-        "available": available,
-        "agent_id": agent_id,
-    }
-    if definition is not None:
-        return _define(definition, **options)
-    if parameters is not None:
-        return _define(None, **options)
-    return lambda decorated: _define(decorated, **options)
+
+    def define(decorated: object) -> HumanTool[...]:
+        given = _name_and_parameters(decorated, name, parameters)
+        typed = answer_of(decorated) if answer is None and inspect.isfunction(decorated) else answer
+        return HumanTool(
+            name=given[0],
+            description=description or _docstring(parameters if decorated is None else decorated),
+            parameters=_checked_parameters(*given),
+            answer=None if typed is None or typed is Any else validator_for(typed),
+            render=_checked_render(given[0], render),
+            follow_up=follow_up,
+            available=available,
+            agent_id=agent_id,
+            function=decorated if inspect.isfunction(decorated) else None,
+        )
+
+    return define if definition is None and parameters is None else define(definition)
 
 
-def _define(
-    definition: Any,
-    *,
-    name: str | None,
-    description: str | None,
-    parameters: Any,
-    answer: Any,
-    render: Any,
-    **options: Any,
-) -> HumanTool:
+def _name_and_parameters(definition: object, name: object, parameters: object) -> tuple[str, object]:
     is_model = isinstance(definition, type) and issubclass(definition, BaseModel)
     if definition is not None and not is_model and not inspect.isfunction(definition):
         raise ToolDefinitionError(
@@ -134,21 +146,22 @@ def _define(
         )
     name = _checked_name(name or getattr(definition, "__name__", None) or getattr(parameters, "__name__", None))
     if parameters is None:
-        parameters = definition if is_model else parameters_of(definition)
-    if answer is None and inspect.isfunction(definition):
-        answer = answer_of(definition)
-    return HumanTool(
-        name=name,
-        description=description or _docstring(parameters if definition is None else definition),
-        parameters=_checked_parameters(name, parameters),
-        answer=None if answer is None or answer is Any else validator_for(answer),
-        render=_checked_render(name, render),
-        **options,
-    )
+        parameters = parameters_of(definition) if inspect.isfunction(definition) else definition
+    return name, parameters
 
 
 @overload
-def frontend_tool(function: Callable[..., Any], /) -> FrontendTool: ...
+def frontend_tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Parameters | None = None,
+    follow_up: bool = True,
+    available: bool = True,
+    agent_id: str | None = None,
+) -> FrontendTool[P, R]: ...
 @overload
 def frontend_tool(
     function: None = None,
@@ -156,24 +169,24 @@ def frontend_tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    parameters: Any = None,
+    parameters: Parameters | None = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
-) -> Callable[[Callable[..., Any]], FrontendTool]: ...
+) -> Callable[[Callable[P, R]], FrontendTool[P, R]]: ...
 
 
 def frontend_tool(
-    function: Any = None,
+    function: object = None,
     /,
     *,
     name: str | None = None,
     description: str | None = None,
-    parameters: Any = None,
+    parameters: object = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
-) -> Any:
+) -> object:
     """Register a tool that runs in the kernel when the model calls it, without a person.
 
     Args:
@@ -193,7 +206,7 @@ def frontend_tool(
         ToolDefinitionError: Something is not of these forms; the message shows the line to write.
     """
 
-    def define(decorated: Any) -> FrontendTool:
+    def define(decorated: object) -> FrontendTool[..., object]:
         if not inspect.isfunction(decorated):
             raise ToolDefinitionError(
                 f"`frontend_tool` got `{decorated!r}`, which is not a function. "
@@ -213,7 +226,7 @@ def frontend_tool(
     return define if function is None else define(function)
 
 
-def _docstring(thing: Any) -> str:
+def _docstring(thing: object) -> str:
     if isinstance(thing, dict):
         return str(thing.get("description", ""))
     # A pydantic model without a docstring of its own inherits BaseModel's, which says nothing about the tool.
@@ -221,7 +234,7 @@ def _docstring(thing: Any) -> str:
     return inspect.cleandoc(text or "")
 
 
-def _checked_name(name: Any) -> str:
+def _checked_name(name: object) -> str:
     if isinstance(name, str) and (_NAME.fullmatch(name) or name == "*"):
         return name
     if name is None:
@@ -235,7 +248,7 @@ def _checked_name(name: Any) -> str:
     )
 
 
-def _checked_parameters(name: str, parameters: Any) -> Validator:
+def _checked_parameters(name: str, parameters: object) -> Validator:
     is_model = isinstance(parameters, type) and issubclass(parameters, BaseModel)
     if not is_model and not isinstance(parameters, dict):
         raise ToolDefinitionError(
@@ -245,7 +258,7 @@ def _checked_parameters(name: str, parameters: Any) -> Validator:
     return validator_for(parameters)
 
 
-def _checked_render(name: str, render: Any) -> Any:
+def _checked_render(name: str, render: Renderer | None) -> Renderer | None:
     if render is None or callable(render):
         return render
     raise ToolDefinitionError(

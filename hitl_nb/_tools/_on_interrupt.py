@@ -1,12 +1,13 @@
 """How a session draws and handles the checkpoints of its agent (AG-UI interrupts): the web's `useInterrupt`."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ag_ui.core import Interrupt
 
+from hitl_nb._calls import Call
+from hitl_nb._tools._kinds import Renderer
 from hitl_nb.errors import ToolDefinitionError
 
 _log = logging.getLogger("hitl_nb")
@@ -16,13 +17,13 @@ _log = logging.getLogger("hitl_nb")
 class InterruptHandler:
     """What `on_interrupt` made; one of the ``interrupts`` of a session."""
 
-    render: Any
+    render: Renderer | None
     """A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget; None draws the default card."""
 
-    handler: Callable[..., Any] | None
+    handler: Callable[[Call], Awaitable[object]] | None
     """A person that is asked before the session's own people: an async callable that gets the `Call`."""
 
-    enabled: Callable[[Interrupt], Any] | None
+    enabled: Callable[[Interrupt], object] | None
     """Whether this is about an interrupt; None: about all."""
 
     def takes(self, interrupt: Interrupt) -> bool:
@@ -38,9 +39,9 @@ class InterruptHandler:
 
 def on_interrupt(
     *,
-    render: Any = None,
-    handler: Callable[..., Any] | None = None,
-    enabled: Callable[[Interrupt], Any] | None = None,
+    render: Renderer | None = None,
+    handler: Callable[[Call], Awaitable[object]] | None = None,
+    enabled: Callable[[Interrupt], object] | None = None,
 ) -> InterruptHandler:
     """Say how the checkpoints of an agent are drawn and handled.
 

@@ -65,12 +65,12 @@ class ToolBox:
         self._tools[tool.name] = tool
 
     def get(self, name: str) -> SessionTool | None:
-        """Give the tool for a call by this name: its own, else the wildcard's, else None."""
+        """Return the tool for a call by this name: its own, else the wildcard's, else None."""
         wildcard = None if name == UNNAMED_TOOL else self._tools.get("*")
         return self._tools.get(name) or wildcard
 
     def handler_of(self, interrupt: Interrupt) -> InterruptHandler | None:
-        """Give the first `on_interrupt` that is about this interrupt, or None."""
+        """Return the first `on_interrupt` that is about this interrupt, or None."""
         return next((handler for handler in self._handlers if handler.takes(interrupt)), None)
 
     @property
@@ -79,9 +79,9 @@ class ToolBox:
         return [tool.name for tool in self._tools.values() if tool.available and tool.name != "*"]
 
     def parameters(self) -> dict[str, Validator]:
-        """Give what checks the arguments, by tool name."""
+        """Return what checks the arguments, by tool name."""
         return {tool.name: tool.parameters for tool in self._tools.values()}
 
     def advertised(self) -> list[Tool]:
-        """Give the tools as they are offered to the model."""
+        """Return the tools as they are offered to the model."""
         return [self._tools[name].advertised() for name in self.names]

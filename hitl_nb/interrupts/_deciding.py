@@ -132,7 +132,7 @@ def unasked(
     more: bool = False,
     then: Callable[[Call, Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]] | None = None,
 ) -> Unasked[Any]:
-    """Give a question before its ``await``.
+    """Return a question before its ``await``.
 
     Args:
         function: The name of the function that asks, for errors.
@@ -168,7 +168,7 @@ def question(
     compares: bool = True,
     words: Callable[[Any], str] = repr,
 ) -> Call:
-    """Give the call for a question of the code.
+    """Return the call for a question of the code.
 
     Args:
         message: The question.
@@ -356,7 +356,7 @@ def run_blocking(work: Callable[[], Coroutine[Any, Any, T]], message: str) -> T:
 
 
 def home_loop() -> asyncio.AbstractEventLoop:
-    """Give the loop that has to stay free for an answer to arrive: the run's, else the kernel's."""
+    """Return the loop that has to stay free for an answer to arrive: the run's, else the kernel's."""
     current = current_asking()
     if current is not None:
         return current.loop

@@ -21,7 +21,7 @@ class OneOf:
         return {"enum": [readable(option) for option in self.options]}
 
     def validate(self, value: Any) -> Any:
-        """Give the option that `value` is, or equals, or is the JSON form of (an answer that was stored).
+        """Return the option that `value` is, or equals, or is the JSON form of (an answer that was stored).
 
         Raises:
             InvalidValue: It is none of them.
@@ -37,7 +37,7 @@ class SomeOf(OneOf):
     """A list of such answers."""
 
     def validate(self, value: Any) -> list[Any]:
-        """Give the options that the items of `value` are.
+        """Return the options that the items of `value` are.
 
         Raises:
             InvalidValue: It is no list, or an item is none of them.
@@ -64,7 +64,7 @@ def _is_written(option: Any, value: Any) -> bool:
 
 
 def type_like(value: Any) -> AnswerType:
-    """Give the type of the values of the same kind as `value`: what it may be edited to.
+    """Return the type of the values of the same kind as `value`: what it may be edited to.
 
     Raises:
         UsageError: It cannot be told from the value.

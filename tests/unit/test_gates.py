@@ -1,6 +1,7 @@
 """A gated function has no effect unless a person approved exactly what then runs."""
 
 import asyncio
+import inspect
 import json
 
 import pytest
@@ -48,6 +49,21 @@ async def run(tool, person):
 async def test_an_approved_call_runs_once_with_typed_arguments_and_the_model_gets_what_it_returns(delete, effects):
     assert await run(delete, ScriptedPerson([lambda call: call.args])) == "deleted 2"
     assert effects == [([1, 2], "old")]
+
+
+@pytest.mark.parametrize("how", ["", ".sync"])
+def test_a_slip_in_an_argument_is_a_type_error_that_names_the_function_and_asks_nobody(delete, effects, how):
+    call = delete.sync if how else delete
+    with pytest.raises(TypeError, match=r"delete\(\) got an unexpected keyword argument 'wy'"):
+        call([], wy="new")
+    with pytest.raises(TypeError, match=r"delete\(\) missing a required argument: 'rows'"):
+        call()
+    assert effects == []
+
+
+def test_it_looks_like_the_function_that_it_is(delete):
+    assert str(inspect.signature(delete)).startswith("(rows: list[")
+    assert (inspect.getdoc(delete), delete.__name__) == ("Delete rows for good.", "delete")
 
 
 async def raises(call):
