@@ -14,13 +14,11 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hitl_nb._calls._decision import AnswerType
 from hitl_nb._calls._fingerprint import print_of
-from hitl_nb._schema import MISSING, FormNode, changes_of, form_of, is_sequence, opened, readable
-from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
+from hitl_nb._schema import MISSING, changes_of, is_sequence, opened, readable, secret_form_of
+from hitl_nb.errors import InvalidValue, UsageError
 
 if TYPE_CHECKING:
     from hitl_nb._calls._call import Call
-
-_ANYTHING: Final = FormNode(kind="json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +110,8 @@ def _alike(original: Any, answer: Any) -> bool:
 
 def _changes(proposal: Proposal, answer: Any) -> tuple[dict[str, Any], ...]:
     try:
-        found = tuple(changes_of(proposal.value, answer, _form(proposal.checks), name=proposal.name))
+        form = secret_form_of(proposal.checks)
+        found = tuple(changes_of(proposal.value, answer, form, name=proposal.name))
     except (InvalidValue, PydanticSerializationError, TypeError, ValueError, RecursionError):
         found = ()
     if found or not _differ(proposal.value, answer):
@@ -134,13 +133,6 @@ def _differ(original: Any, answer: Any) -> bool:
         return bool(_as_json(original) != _as_json(answer))
     except (PydanticSerializationError, TypeError, ValueError, RecursionError):
         return True
-
-
-def _form(checks: Any) -> FormNode:
-    try:
-        return _ANYTHING if checks is None else form_of(checks)
-    except ToolDefinitionError:
-        return _ANYTHING
 
 
 def _in_short(value: Any) -> Any:

@@ -1,13 +1,15 @@
 """What a person changed: each place once, with what was there and what is there now, and never a secret."""
 
+import json
 import math
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
-from hitl_nb._schema import changes_of, form_tree, readable, validator_for
+from hitl_nb._schema import changes_of, form_of, form_tree, readable, secret_form_of, validator_for
 
 
 def changes(old, new, type_=None, **options):
@@ -123,3 +125,36 @@ def test_what_is_read_has_no_secret_and_every_digit():
         "__proto__": "2026-03-02",
     }
     assert readable(PAYMENT)["key"] == "**********"
+
+
+class Wallet(BaseModel):
+    owner: str
+    payments: list[Payment]
+
+
+def test_a_tree_is_built_to_compare_only_where_a_secret_may_stand():
+    plain, secret = validator_for(list[dict[str, int]]), validator_for(Wallet)
+    assert secret_form_of(plain) is None
+    assert secret_form_of(secret) is form_of(secret)
+
+
+@pytest.mark.parametrize("keyword", [{"writeOnly": True}, {"format": "password"}], ids=str)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"pin": {"$ref": "#/$defs/Pin"}}, "$defs": {"Pin": {"type": "string"}}},
+        {"properties": {"pin": {"anyOf": [{"type": "null"}, {"allOf": [{"type": "string"}]}]}}},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ],
+    ids=str,
+)
+def test_a_secret_is_found_wherever_a_schema_may_say_it(schema, keyword):
+    text = json.dumps(schema).replace('{"type": "string"}', json.dumps({"type": "string", **keyword}))
+    form = secret_form_of(validator_for(json.loads(text)))
+
+    assert changes_of({"pin": "1234"}, {"pin": "4321"}, form) == [{"path": "pin", "from": "*" * 10, "to": "*" * 10}]
+
+
+@pytest.mark.parametrize("type_", [None, object(), [], validator_for(Callable)], ids=str)
+def test_where_nothing_is_known_of_a_type_there_is_no_tree(type_):
+    assert secret_form_of(type_) is None
