@@ -11,7 +11,7 @@ from hitl_nb.crewai._install import Installation, install
 from hitl_nb.crewai._names import Names
 from hitl_nb.crewai._once import ToolCall
 from hitl_nb.crewai._patch import framework
-from hitl_nb.crewai._run import ask_blocking
+from hitl_nb.crewai._run import ask_blocking, checks
 from hitl_nb.errors import ChangedWhileWaiting, NotApproved, UsageError
 from hitl_nb.people import people_of
 
@@ -59,6 +59,7 @@ class ToolGate(Gate):
         self._people = {} if people is None else {"people": people_of(people)}
         self._installation: Installation | None = install()
         framework("crewai.hooks").register_before_tool_call_hook(self)
+        checks.append(self._refuse_strangers)
 
     def judge(self, call: ToolCall) -> bool | None:
         """Ask, in the tool's own worker thread; what this raises blocks the tool (`closed_hooks`)."""
@@ -99,9 +100,20 @@ class ToolGate(Gate):
             wanted.close()
         return wanted is False
 
+    def _refuse_strangers(self, owner: Any) -> None:
+        """Keep a crew from running that has tools which no hook of CrewAI sees: an adapter runs them itself."""
+        for agent in getattr(owner, "agents", None) or ():
+            if getattr(agent, "adapted_agent", False) and self._names.may_hold(agent, owner):
+                raise UsageError(
+                    f"`approve_tools` cannot hold the tools of `{agent.role}`: a `{type(agent).__name__}` runs them "
+                    "itself, past every hook of CrewAI. Ask in the tool instead: "
+                    '`interrupt.sync("Send it?", {"to": to})`.'
+                )
+
     def remove(self) -> None:
         """Let the tools run unasked again. Idempotent."""
         if self._installation is not None:
+            checks.remove(self._refuse_strangers)
             framework("crewai.hooks").unregister_before_tool_call_hook(self)
             self._installation.uninstall()
             self._installation = None

@@ -57,6 +57,12 @@ class Names:
                 return True  # it may be this one's name that is misspelt
         return self._all or not self._names.isdisjoint(names)
 
+    def may_hold(self, agent: Any, crew: Any) -> bool:
+        """Whether an agent has, or is given by a task, one of these tools."""
+        owners = [agent, *(task for task in getattr(crew, "tasks", ()) if task.agent in (agent, None))]
+        names = {spelled(tool.name) for owner in owners for tool in owner.tools or ()}
+        return bool(names) if self._all else not self._names.isdisjoint(names)
+
     def __repr__(self) -> str:
         return "all tools" if self._all else ", ".join(sorted(self._names))
 

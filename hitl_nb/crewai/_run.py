@@ -86,6 +86,9 @@ class CrewRun:
 
 _current: ContextVar[CrewRun | None] = ContextVar("hitl_nb_crew_run", default=None)
 
+checks: list[Callable[[Any], None]] = []
+"""What is asked of everything that is about to run; raising keeps it from it."""
+
 answering: list[Sequence[Person]] = []
 """Whom each `install` named; the last one counts."""
 
@@ -193,6 +196,8 @@ def _door(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _running(owner: Any) -> Iterator[None]:
+    for check in tuple(checks):
+        check(owner)
     outer = _current.get()
     run = outer or _new_run()
     token = _current.set(run)

@@ -1,7 +1,10 @@
 """Which tools a gate is about: a slip in naming them opens nothing."""
 
+from typing import Any
+
 import pytest
 from crewai import Agent, Crew, Task
+from crewai.agents.agent_adapters.base_agent_adapter import BaseAgentAdapter
 from crewai.hooks import get_before_tool_call_hooks
 from crewai.mcp import MCPServerStdio
 from crewai.tools import BaseTool
@@ -199,3 +202,58 @@ async def test_where_a_server_has_yet_to_say_which_tools_it_has_an_unknown_name_
     with approve_tools("delete_repository", people=ScriptedPerson([])), pytest.raises(ScriptError, match="`search`"):
         await crew.akickoff()
     assert searcher.sent == []
+
+
+class Stranger(BaseAgentAdapter):
+    """An agent of another framework, as CrewAI's adapters bring them: it runs its tools itself."""
+
+    function_calling_llm: Any = None
+    step_callback: Any = None
+    last_messages: Any = ()
+
+    def configure_tools(self, tools=None):
+        self.tools = tools
+
+    def configure_structured_output(self, task):
+        pass
+
+    def execute_task(self, task, context=None, tools=None):
+        return self.tools[0].run(**MAIL)
+
+    async def aexecute_task(self, task, context=None, tools=None):
+        return self.execute_task(task, context, tools)
+
+    def create_agent_executor(self, tools=None):
+        pass
+
+    def get_delegation_tools(self, agents):
+        return []
+
+    def get_platform_tools(self, apps):
+        return []
+
+    def get_mcp_tools(self, mcps):
+        return []
+
+
+def crew_of_strangers():
+    mailer = Mailer()
+    agent = Stranger(role="Stranger", goal="Work", backstory="A worker.", tools=[mailer.tool])
+    task = Task(description="Work.", expected_output="Work.", agent=agent)
+    return mailer, Crew(agents=[agent], tasks=[task], verbose=False)
+
+
+@pytest.mark.parametrize("tools", [None, "send_mail", [Mailer().tool]])
+async def test_an_agent_that_runs_its_tools_past_every_hook_does_not_begin_while_they_are_to_be_held(tools):
+    mailer, crew = crew_of_strangers()
+    with approve_tools(tools, people=declines), pytest.raises(UsageError, match=r"Stranger.*interrupt\.sync"):
+        await crew.akickoff()
+    assert mailer.sent == []
+
+
+async def test_its_other_tools_are_none_of_the_gates_business():
+    mailer, crew = crew_of_strangers()
+    with approve_tools("delete_mail", people=declines):
+        await crew.akickoff()
+    await crew.akickoff()
+    assert len(mailer.sent) == 2
