@@ -5,14 +5,14 @@
 the background, and gives the `Question` that a later cell awaits::
 
     Unawaited    the coroutine that refuses to be anything else          _unawaited.py
-    Unasked      an `Unawaited` that can be started; `unasked` wraps a function
+    Unasked      an `Unawaited` that can be started
     Question     one that was started                                    _question.py
     NotAnAnswer  what both refuse, and with which words                  _refusing.py
 """
 
 from hitl_nb._awaiting._question import Question, Stage, Status, current_question, in_background
 from hitl_nb._awaiting._refusing import NotAnAnswer, Words, line_of
-from hitl_nb._awaiting._unawaited import Unasked, Unawaited, unasked
+from hitl_nb._awaiting._unawaited import Unasked, Unawaited
 
 __all__ = [
     "NotAnAnswer",
@@ -25,5 +25,4 @@ __all__ = [
     "current_question",
     "in_background",
     "line_of",
-    "unasked",
 ]

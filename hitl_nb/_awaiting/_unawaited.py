@@ -1,21 +1,17 @@
 """A coroutine that can be awaited and nothing else, and says so when it is dropped."""
 
 import asyncio
-import functools
-import inspect
 import sys
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from hitl_nb._awaiting._question import Question, Stage
-from hitl_nb._awaiting._refusing import NotAnAnswer, Words, line_of, say
+from hitl_nb._awaiting._question import Question
+from hitl_nb._awaiting._refusing import NotAnAnswer, Words, say
 from hitl_nb._transcript import Transcript
 from hitl_nb.errors import AlreadyAwaitedError, UsageError
 
-P = ParamSpec("P")
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _NOBODY = -1
@@ -192,35 +188,3 @@ class Unasked(Unawaited[T_co]):
                 f"{self._words.line()} inside `async def main(): ...`, and `asyncio.run(main())`."
             ) from None
         return Question(self._take(), self._words, self._stage)
-
-
-def unasked(
-    *, write: str = "answer = await {}", nothing: str = "nothing was asked", stage: Stage | None = None
-) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Unasked[T]]]:
-    """Have an async function give an `Unasked`.
-
-    ::
-
-        @unasked(write="if await {}:")
-        async def approve(message: str, payload: Any = None) -> bool: ...
-
-    Args:
-        write: The line to write, with ``{}`` where the call goes.
-        nothing: What has not happened as long as nobody awaits.
-        stage: As for `Unasked`; called with the function's arguments.
-    """
-
-    def wrap(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Unasked[T]]:
-        name = getattr(function, "__name__", "ask")
-        says = next(iter(inspect.signature(function).parameters), None) == "message"
-
-        @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> Unasked[T]:
-            message = (args[0] if args else kwargs.get("message")) if says else None
-            words = Words(line_of(name, message, more=len(args) + len(kwargs) > 1), write, nothing)
-            opening = None if stage is None else functools.partial(stage, *args, **kwargs)
-            return Unasked(functools.partial(function, *args, **kwargs), words, opening)
-
-        return call
-
-    return wrap

@@ -6,9 +6,10 @@ from .client import Kernel
 
 SETUP = """
 from contextlib import contextmanager
-from hitl_nb._awaiting import current_question, unasked
+from hitl_nb._awaiting import current_question
 from hitl_nb._transcript import Transcript
 from IPython.display import display
+from tests.unasked import unasked
 
 @contextmanager
 def stage(message):

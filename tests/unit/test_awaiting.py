@@ -20,7 +20,7 @@ import anyio
 import pytest
 
 from hitl_nb import Session
-from hitl_nb._awaiting import Question, Unasked, Words, current_question, in_background, line_of, unasked
+from hitl_nb._awaiting import Question, Unasked, Words, current_question, in_background, line_of
 from hitl_nb._calls import Call
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb.errors import (
@@ -34,6 +34,7 @@ from hitl_nb.errors import (
 )
 from hitl_nb.testing import says
 from tests.agents import ScriptedAgent
+from tests.unasked import unasked
 
 LINE = "Write `if await approve('Drop?'):`"
 asked: list[str] = []
@@ -492,7 +493,7 @@ def test_a_question_half_made_is_dropped_quietly(capfd):
 def script(code, *options):
     head = """
         import asyncio, sys
-        from hitl_nb._awaiting import unasked
+        from tests.unasked import unasked
 
         @unasked(write="if await {}:")
         async def approve(message):
