@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hitl_nb.errors import JournalError
-from hitl_nb.journal._file import PATIENCE, File
+from hitl_nb.journal._file import PATIENCE, File, Locked
 from hitl_nb.journal._transaction import Outcome, Transaction
 from hitl_nb.journal._trust import Query
 from hitl_nb.journal._writer import Work, Writer
@@ -52,7 +52,7 @@ class Store:
         self._has_warned: set[str] = set()
         with self._explaining():
             self._file = File(path, 0, self._lock)
-        self._writer = Writer(self._commit, self._explained, self._end, in_place=path is None)
+        self._writer = Writer(self._commit, self._commit_one, self._explained, self._end, in_place=path is None)
         _stores.add(self)
 
     @property
@@ -108,6 +108,21 @@ class Store:
                     transaction.committed()
                     return outcomes
             raise sqlite3.OperationalError("the file is deleted as soon as it is made")
+
+    def _commit_one(self, append: Callable[[Transaction], Any], durable: bool) -> Outcome | None:
+        try:
+            with self._lock:
+                file = self._opened()
+                transaction, [outcome] = file.commit([append], durable=durable)
+                if file.is_gone():
+                    return None
+                file.note(transaction)
+                transaction.committed()
+                return outcome
+        except Locked:
+            return None
+        except BaseException as error:  # it belongs to whoever waits for this
+            return None, error
 
     # -- reading ------------------------------------------------------------------------------------------
 

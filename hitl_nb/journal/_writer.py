@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hitl_nb.journal._file import PATIENCE, Locked
@@ -30,8 +30,8 @@ class Work:
     durable: bool
     """Whether it has to survive a power failure."""
 
-    future: Future[Any] | None = None
-    """Done once it is on disk; None if whoever wants it written does that."""
+    future: Future[Any] = field(default_factory=Future)
+    """Done once it is on disk."""
 
     give_up: float | None = None
     """When to stop waiting for another process; set when the waiting begins."""
@@ -46,6 +46,7 @@ class Writer:
 
     Args:
         commit: Writes some in one transaction, or raises `Locked`; what else it raises is the end of them all.
+        commit_one: Writes one; gives None if that has to wait.
         explained: Gives what to raise in the place of an error.
         ended: Called when all is written after `close`.
         in_place: Whether to write in the caller's thread: memory never has to be waited for.
@@ -54,12 +55,14 @@ class Writer:
     def __init__(
         self,
         commit: Callable[[Sequence[Work]], list[Outcome]],
+        commit_one: Callable[[Callable[[Transaction], Any], bool], Outcome | None],
         explained: Callable[[BaseException], BaseException],
         ended: Callable[[], None],
         *,
         in_place: bool,
     ) -> None:
         self._commit = commit
+        self._commit_one = commit_one
         self._explained = explained
         self._ended = ended
         self._in_place = in_place
@@ -92,21 +95,22 @@ class Writer:
 
     def write(self, append: Callable[[Transaction], Any], *, durable: bool) -> Any:
         """Do the same and wait for it; where nothing else waits, it is written here and now."""
-        work = Work(append, durable)
         with self._turn:
-            outcomes = None if self._queue or self.closed else self._attempts([work])
-        if outcomes is None:
-            future = self._queued(work)
+            # The usual case, and the shortest way.
+            is_free = not (self._queue or self._pausing or self.closed)
+            outcome = self._commit_one(append, durable) if is_free else None
+        if outcome is None:
+            future = self._queued(Work(append, durable))
             self._drain()
             return future.result()
-        [(result, error)] = outcomes
+        result, error = outcome
         if error is not None:
             # The stop button is the stop button.
             raise self._explained(error) if isinstance(error, Exception) else error
         return result
 
     def _queued(self, work: Work) -> Future[Any]:
-        future = work.future = Future()
+        future = work.future
         future.set_running_or_notify_cancel()
         with self._changed:
             if self.closed:
@@ -167,8 +171,8 @@ class Writer:
         self._thread, self._pausing, self._done = None, False, self._begun
         self._new_locks()
         error = sqlite3.ProgrammingError("the process that this one was forked from writes it")
-        for future in (work.future for work in left if work.future):
-            future.set_exception(self._explained(error))
+        for work in left:
+            work.future.set_exception(self._explained(error))
 
     # -- writing ------------------------------------------------------------------------------------------
 
@@ -217,7 +221,7 @@ class Writer:
                 with self._changed:
                     self._done += len(some)
                     self._changed.notify_all()
-            return [(work.future, outcome) for work, outcome in zip(some, outcomes, strict=True) if work.future]
+            return [(work.future, outcome) for work, outcome in zip(some, outcomes, strict=True)]
 
     def _attempts(self, some: Sequence[Work]) -> list[Outcome] | None:
         """Give what came of them, after waiting for other processes; None if writing has to pause first."""

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
@@ -66,6 +66,7 @@ keys = (
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(keys, st.integers(), max_size=8))
 def test_no_key_is_lost(value):
     assert sorted(json.loads(json_text(value)).values()) == sorted(value.values())

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitl_nb.journal import _texts
@@ -16,6 +16,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(values, max_size=6), max_size=6), st.sampled_from([None, 1]), st.sampled_from([1, 3, 16_384]))
 def test_the_elements_are_those_of_the_array(arrays, indent, chunk):
     array = ArrayText()
@@ -65,6 +66,7 @@ def test_what_is_as_before_is_the_identical_object():
     assert [second[0] is first[0], second[3] is first[2]] == [True, True]
 
 
+@settings(deadline=None)
 @given(st.text("ab", max_size=12), st.text("ab", max_size=12))
 def test_what_two_texts_share_is_found(old, new):
     start = same_start(old, new)

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitl_nb._schema import validator_for
@@ -65,6 +65,7 @@ def test_a_save_writes_only_what_is_new(journal):
     assert json.loads(second["value"]) == {"keep": 100, "messages": [{"id": "100", "content": "new"}]}
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from("abcdé"), max_size=8), min_size=1, max_size=6),
     st.booleans(),
