@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import SecretBytes, SecretStr
 
-from hitl_nb._schema._layout import readable
+from hitl_nb._schema._layout import hide_secrets, readable
 from hitl_nb._schema._node import FormNode
 from hitl_nb._schema._wire import Json, Path, by_text, is_sequence, opened, same, to_wire
 
@@ -39,49 +39,55 @@ def changes_of(original: object, final: object, form: FormNode | None, *, name: 
         ``{"path": "steps[0].status", "from": …, "to": …}`` each, plain JSON. Without ``from`` where something was
         added, without ``to`` where it was taken away (the index is then the one it had).
     """
-    was, now = readable(original, form), readable(final, form)
+    was, now = (each if form is None else hide_secrets(each, form) for each in (original, final))
     return list(_changes(original, final, was, now, (name,) if name else ()))
 
 
-def _changes(old: object, new: object, was: Json, now: Json, path: Path) -> Iterator[Change]:
+def _changes(old: object, new: object, was: object, now: object, path: Path) -> Iterator[Change]:
+    """Compare `old` and `new`; `was` and `now` are the same two without their secrets, which is what may be told."""
     before, after = opened(old), opened(new)
-    # A container that is a secret as a whole is shown as stars, a text: nothing in it may be told.
-    if isinstance(before, Mapping) and isinstance(after, Mapping) and isinstance(was, dict) and isinstance(now, dict):
+    was, now = opened(was), opened(now)
+    # What is a secret as a whole has no parts there, so that nothing in it is told.
+    if (
+        isinstance(before, Mapping)
+        and isinstance(after, Mapping)
+        and isinstance(was, Mapping)
+        and isinstance(now, Mapping)
+    ):
         yield from _changes_in_mapping(before, after, was, now, path)
-    elif is_sequence(before) and is_sequence(after) and isinstance(was, list) and isinstance(now, list):
-        yield from _changes_in_list(list(before), list(after), was, now, path)
+    elif is_sequence(before) and is_sequence(after) and is_sequence(was) and is_sequence(now):
+        yield from _changes_in_list(list(before), list(after), list(was), list(now), path)
     elif not _is_same(old, new):
-        yield {"path": _text(path), "from": was, "to": now}
+        yield {"path": _text(path), "from": readable(was), "to": readable(now)}
 
 
 def _changes_in_mapping(
     before: Mapping[object, object],
     after: Mapping[object, object],
-    was: dict[str, Json],
-    now: dict[str, Json],
+    was: Mapping[object, object],
+    now: Mapping[object, object],
     path: Path,
 ) -> Iterator[Change]:
-    old, new = ({key: name for name, key in by_text(each).items()} for each in (before, after))
     for name, key in by_text({**before, **after}).items():
         inner = (*path, name)
-        if key not in new:
-            yield {"path": _text(inner), "from": was[old[key]]}
-        elif key not in old:
-            yield {"path": _text(inner), "to": now[new[key]]}
+        if key not in after:
+            yield {"path": _text(inner), "from": readable(was[key])}
+        elif key not in before:
+            yield {"path": _text(inner), "to": readable(now[key])}
         else:
-            yield from _changes(before[key], after[key], was[old[key]], now[new[key]], inner)
+            yield from _changes(before[key], after[key], was[key], now[key], inner)
 
 
 def _changes_in_list(
-    old: list[object], new: list[object], was: list[Json], now: list[Json], path: Path
+    old: list[object], new: list[object], was: list[object], now: list[object], path: Path
 ) -> Iterator[Change]:
     for first, last, start, end in _blocks(old, new):
         both = min(last - first, end - start)
         for step in range(both):
             at, to = first + step, start + step
             yield from _changes(old[at], new[to], was[at], now[to], (*path, to))
-        yield from ({"path": _text((*path, at)), "from": was[at]} for at in range(first + both, last))
-        yield from ({"path": _text((*path, to)), "to": now[to]} for to in range(start + both, end))
+        yield from ({"path": _text((*path, at)), "from": readable(was[at])} for at in range(first + both, last))
+        yield from ({"path": _text((*path, to)), "to": readable(now[to])} for to in range(start + both, end))
 
 
 def _blocks(old: list[object], new: list[object]) -> Iterator[Block]:
