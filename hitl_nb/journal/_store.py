@@ -115,6 +115,7 @@ class Store:
                 file = self._opened()
                 transaction, [outcome] = file.commit([append], durable=durable)
                 if file.is_gone():
+                    self._open_again()
                     return None
                 file.note(transaction)
                 transaction.committed()
