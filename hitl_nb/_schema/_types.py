@@ -248,13 +248,18 @@ class JsonSchemaValidator:
         Raises:
             InvalidValue: `errors` has one entry a fault.
         """
-        from referencing.exceptions import Unresolvable  # comes with jsonschema, see `_checker`
+        from jsonschema.exceptions import UnknownType
+        from referencing.exceptions import Unresolvable
 
         try:
             faults = [fault for error in self._checker.iter_errors(value) for fault in _schema_faults(error)]
         except (Unresolvable, RecursionError, ArithmeticError, TypeError) as error:
             # A reference into nowhere, a loop, a limit that Python cannot compare: not checked is not valid.
             faults = [Fault(path=(), message=f"The schema cannot be followed: {error}")]
+        except UnknownType as error:
+            # A `$ref` to a place where no schema is expected (`#/components/…`), so that none was put right there.
+            # In the library's own words the whole value is quoted.
+            faults = [Fault(path=(), message=f"The schema cannot be followed: `{error.type}` is no type")]
         if faults:
             raise _invalid(str(self.json_schema.get("title", "value")), faults)
         return value

@@ -182,6 +182,8 @@ def test_a_key_that_is_not_allowed_is_named():
 
 def test_what_cannot_be_checked_is_refused():
     assert faults({"multipleOf": 0.1}, Decimal("0.3"))[0][1].startswith("The schema cannot be followed")
+    elsewhere = {"$ref": "#/components/Pay", "components": {"Pay": {"type": "dict"}}}
+    assert faults(elsewhere, {"key": "hunter2"}) == [([], "The schema cannot be followed: `dict` is no type")]
 
 
 def test_a_schema_that_is_none_is_refused_when_the_tool_is_defined():
