@@ -218,12 +218,13 @@ async def test_where_no_thread_can_start_it_is_written_in_place(path):
 
 
 async def test_memory_is_written_in_place():
+    before = threading.enumerate()
     with Journal("memory") as journal:
         call = a_call()
         assert journal.begin_asked(call, arguments="{}").done()
         call.respond("yes")
         assert journal.begin_answered(call).result() is True
-        assert "hitl_nb journal" not in [thread.name for thread in threading.enumerate() if thread.daemon is False]
+        assert threading.enumerate() == before
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------
