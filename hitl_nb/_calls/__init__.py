@@ -14,6 +14,7 @@ from hitl_nb._calls._proposal import (
     proposal_of,
 )
 from hitl_nb._calls._registry import can_be_answered, decisions_watched, pending
+from hitl_nb._doors import at_home
 
 __all__ = [
     "CHANGED",
@@ -44,3 +45,5 @@ __all__ = [
     "print_of",
     "proposal_of",
 ]
+
+at_home(Call, pending)

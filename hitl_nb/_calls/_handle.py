@@ -37,6 +37,8 @@ class Handle:
         self.call = call
         self.faces: list[Call] = []
         """The call as persons hold it who may answer in their own turn only."""
+        self.card: Any = None
+        """What draws it; here, so that it goes when the call goes."""
         self.delivered: str | None = None
         self.frozen: Any = None
         """What a gate is asked to run with, as it was opened; nobody else holds this copy."""

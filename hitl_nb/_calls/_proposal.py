@@ -100,12 +100,11 @@ def _comparable(call: "Call") -> Iterator[Proposal]:
 
 
 def _alike(original: Any, answer: Any) -> bool:
-    if type(original) is type(answer):
-        return True
     first, second = opened(original), opened(answer)
     if isinstance(first, Mapping) and isinstance(second, Mapping):
-        return bool(first.keys() & second.keys())
-    return is_sequence(first) and is_sequence(second)
+        # An approval's `{"approved": true}` is no edit of a proposal that has no such key; emptied is edited.
+        return type(original) is not dict or not second or not first or bool(first.keys() & second.keys())
+    return type(original) is type(answer) or (is_sequence(first) and is_sequence(second))
 
 
 def _changes(proposal: Proposal, answer: Any) -> tuple[dict[str, Any], ...]:

@@ -3,16 +3,13 @@
 import functools
 import logging
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from hitl_nb._calls import Call, Turn
+from hitl_nb._calls import Call, Handle, Turn
 from hitl_nb.cards._card import Card
 from hitl_nb.cards.form import Form
 from hitl_nb.cards.plain import Plain
 
 _log = logging.getLogger("hitl_nb")
-
-_cards: WeakKeyDictionary[Call, Card] = WeakKeyDictionary()
 
 
 def card_of(call: Call) -> Card:
@@ -21,9 +18,11 @@ def card_of(call: Call) -> Card:
     Raises:
         Exception: Whatever its own card raised when it was made; `fall_back` then gives another.
     """
-    if call not in _cards:
-        _cards[call] = call.render(call) if _is_card(call.render) else _default(call)
-    return _cards[call]
+    handle = Handle.of(call)
+    if handle.card is None:
+        handle.card = call.render(call) if _is_card(call.render) else _default(call)
+    card: Card = handle.card
+    return card
 
 
 def _default(call: Call) -> Card:
@@ -45,7 +44,7 @@ def rendered(call: Call, turn: Turn) -> Any:
     made = call.render(call.face(turn))
     if isinstance(made, Card):
         made.call = call  # whose turn it is, each of its clicks says
-        _cards[call] = made
+        Handle.of(call).card = made
         return None
     return made
 
@@ -53,13 +52,13 @@ def rendered(call: Call, turn: Turn) -> Any:
 def fall_back(call: Call) -> Card:
     """Draw the call by the plain view from now on: a card that fails must neither hide nor approve a question."""
     _log.exception("The card of `%s` (%s) failed; the plain view is shown instead", call.name, call.id)
-    _cards[call] = Plain(call)
-    return _cards[call]
+    Handle.of(call).card = Plain(call)
+    return card_of(call)
 
 
 def use_default(call: Call) -> None:
     """Draw the call by the default card from now on: its own could not fetch what it shows."""
-    _cards[call] = _default(call)
+    Handle.of(call).card = _default(call)
 
 
 def has_preview(call: Call) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, Handle
 from hitl_nb._kernel import comm_delivery, current_kernel, front_end
 from hitl_nb._process import user_name
 from hitl_nb._transcript import CallEntry, Transcript
@@ -70,6 +70,15 @@ class NotebookPerson:
             NoHumanError: No front end; or a likely one that never drew the question; or a kernel that cannot
                 deliver clicks to this cell.
         """
+        turn = call.turn
+        if turn is not None and not turn.takes_clicks:
+            # Asked by a person of the user's own, whose turn it is: `async def careful(call): await notebook(call)`.
+            with Handle.of(call).put_to(self) as mine:
+                await self._ask(mine)
+        else:
+            await self._ask(call)
+
+    async def _ask(self, call: Call) -> None:
         view = next((view for view in reversed(_views) if call in view.transcript), None)
         if view is not None:
             await self._answered(view, call)
