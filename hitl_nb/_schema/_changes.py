@@ -40,10 +40,10 @@ def changes_of(original: object, final: object, form: FormNode | None, *, name: 
         added, without ``to`` where it was taken away (the index is then the one it had).
     """
     was, now = (each if form is None else hide_secrets(each, form) for each in (original, final))
-    return list(_changes(original, final, was, now, (name,) if name else ()))
+    return list(_compared(original, final, was, now, (name,) if name else ()))
 
 
-def _changes(old: object, new: object, was: object, now: object, path: Path) -> Iterator[Change]:
+def _compared(old: object, new: object, was: object, now: object, path: Path) -> Iterator[Change]:
     """Compare `old` and `new`; `was` and `now` are the same two without their secrets, which is what may be told."""
     before, after = opened(old), opened(new)
     was, now = opened(was), opened(now)
@@ -54,14 +54,14 @@ def _changes(old: object, new: object, was: object, now: object, path: Path) -> 
         and isinstance(was, Mapping)
         and isinstance(now, Mapping)
     ):
-        yield from _changes_in_mapping(before, after, was, now, path)
+        yield from _compared_keys(before, after, was, now, path)
     elif is_sequence(before) and is_sequence(after) and is_sequence(was) and is_sequence(now):
-        yield from _changes_in_list(list(before), list(after), list(was), list(now), path)
-    elif not _is_same(old, new):
-        yield {"path": _text(path), "from": readable(was), "to": readable(now)}
+        yield from _compared_items(list(before), list(after), list(was), list(now), path)
+    elif not _is_unchanged(old, new):
+        yield {"path": _dotted(path), "from": readable(was), "to": readable(now)}
 
 
-def _changes_in_mapping(
+def _compared_keys(
     before: Mapping[object, object],
     after: Mapping[object, object],
     was: Mapping[object, object],
@@ -71,23 +71,23 @@ def _changes_in_mapping(
     for name, key in by_text({**before, **after}).items():
         inner = (*path, name)
         if key not in after:
-            yield {"path": _text(inner), "from": readable(was[key])}
+            yield {"path": _dotted(inner), "from": readable(was[key])}
         elif key not in before:
-            yield {"path": _text(inner), "to": readable(now[key])}
+            yield {"path": _dotted(inner), "to": readable(now[key])}
         else:
-            yield from _changes(before[key], after[key], was[key], now[key], inner)
+            yield from _compared(before[key], after[key], was[key], now[key], inner)
 
 
-def _changes_in_list(
+def _compared_items(
     old: list[object], new: list[object], was: list[object], now: list[object], path: Path
 ) -> Iterator[Change]:
     for first, last, start, end in _blocks(old, new):
         both = min(last - first, end - start)
         for step in range(both):
             at, to = first + step, start + step
-            yield from _changes(old[at], new[to], was[at], now[to], (*path, to))
-        yield from ({"path": _text((*path, at)), "from": readable(was[at])} for at in range(first + both, last))
-        yield from ({"path": _text((*path, to)), "to": readable(now[to])} for to in range(start + both, end))
+            yield from _compared(old[at], new[to], was[at], now[to], (*path, to))
+        yield from ({"path": _dotted((*path, at)), "from": readable(was[at])} for at in range(first + both, last))
+        yield from ({"path": _dotted((*path, to)), "to": readable(now[to])} for to in range(start + both, end))
 
 
 def _blocks(old: list[object], new: list[object]) -> Iterator[Block]:
@@ -122,13 +122,13 @@ def _middle(before: list[str], after: list[str]) -> list[Block]:
     return [(first, last, start, end) for _, first, last, start, end in aligned]
 
 
-def _is_same(old: object, new: object) -> bool:
+def _is_unchanged(old: object, new: object) -> bool:
     # On the wire all secrets look the same.
     is_secret = isinstance(old, SecretStr | SecretBytes) or isinstance(new, SecretStr | SecretBytes)
     return bool(old == new) if is_secret else same(old, new)
 
 
-def _text(path: Path) -> str:
+def _dotted(path: Path) -> str:
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -145,10 +145,10 @@ def standard_schema(schema: Mapping[str, object]) -> Schema:
 
 
 def _standard(schema: dict[str, object]) -> Schema:
-    return _nullable(_enum_of_its_type(_typed(_shaped(schema))))
+    return _nullable(_enum_of_its_type(_in_standard_types(_readable_keywords(schema))))
 
 
-def _shaped(schema: dict[str, object]) -> Schema:
+def _readable_keywords(schema: dict[str, object]) -> Schema:
     """Return what of a schema can be read."""
     kept = {keyword: value for keyword, value in schema.items() if keyword not in _SHAPES or _SHAPES[keyword](value)}
     for keyword in _BY_NAME & kept.keys():
@@ -158,7 +158,7 @@ def _shaped(schema: dict[str, object]) -> Schema:
     return cast("Schema", kept)
 
 
-def _typed(schema: Schema) -> Schema:
+def _in_standard_types(schema: Schema) -> Schema:
     if "type" not in schema:
         return schema
     declared: object = schema["type"]
@@ -201,11 +201,11 @@ def _enum_of_its_type(schema: Schema) -> Schema:
         return {**without(schema, "enum"), "items": inner}
     if type_ == "string":
         return {**schema, "enum": [choice if choice is None else str(choice) for choice in choices]}
-    fitting = [choice for choice in map(_read, choices) if _IS_OF_TYPE[type_](choice)]
+    fitting = [choice for choice in map(_as_meant, choices) if _IS_OF_TYPE[type_](choice)]
     return {**schema, "enum": fitting} if fitting else {**schema, "type": list(_IS_OF_TYPE)}
 
 
-def _read(text: object) -> object:
+def _as_meant(text: object) -> object:
     try:
         return json.loads(text.lower()) if isinstance(text, str) else text
     except ValueError:
@@ -235,12 +235,12 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_whole(value: object) -> TypeGuard[int | float]:
+def _is_whole_number(value: object) -> TypeGuard[int | float]:
     return _is_number(value) and value % 1 == 0
 
 
 def _is_count(value: object) -> bool:
-    return _is_whole(value) and value >= 0
+    return _is_whole_number(value) and value >= 0
 
 
 def _is_schema(value: object) -> TypeGuard[Part]:
@@ -284,7 +284,7 @@ _IS_OF_TYPE: Final[dict[str, Callable[[object], bool]]] = {
     "array": _is_list,
     "string": _is_text,
     "number": _is_number,
-    "integer": _is_whole,
+    "integer": _is_whole_number,
     "boolean": _is_flag,
     "null": lambda value: value is None,
 }

@@ -198,7 +198,7 @@ def _can_show_scalar(node: FormNode, value: object) -> bool:
         return isinstance(value, bool)
     if node.kind in ("integer", "number"):
         exact = node.exact and isinstance(value, str) and _is_text_of("decimal", value)
-        return exact or _is_number(value, whole=node.kind == "integer")
+        return exact or _can_show_number(value, whole=node.kind == "integer")
     # What a control gets is the wire form: a UUID is a text there, a date a mark.
     wire = to_wire(value)
     if isinstance(wire, str):
@@ -210,7 +210,7 @@ _TIMES: Final = frozenset({"date", "time", "datetime", "duration"})
 _TEXT_MARKS: Final = {False: ("bytes", "escaped"), True: ("secret",)}
 
 
-def _is_number(value: object, *, whole: bool) -> bool:
+def _can_show_number(value: object, *, whole: bool) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
     return not whole or isinstance(value, int) or (math.isfinite(value) and value == round(value))

@@ -188,7 +188,7 @@ class FormNode:
         number-like keys.
         """
         wire = {name: getattr(self, name) if write is None else write(self) for name, write in _FIELDS.items()}
-        filled = {name: part for name, part in wire.items() if name in _ALWAYS or not _is_empty(part)}
+        filled = {name: part for name, part in wire.items() if name in _ALWAYS or not _says_nothing(part)}
         # A default may be empty, too, and says something then.
         return filled if self.default is MISSING else {**filled, "default": to_wire(self.default)}
 
@@ -213,7 +213,7 @@ _WRITTEN: Final[dict[str, Callable[[FormNode], Json]]] = {
 _FIELDS: Final = {each.name: _WRITTEN.get(each.name) for each in fields(FormNode) if each.name != "default"}
 
 
-def _is_empty(part: Json) -> bool:
+def _says_nothing(part: Json) -> bool:
     return part is None or part is False or part in ("", [])
 
 

@@ -44,7 +44,7 @@ def parameters_of(function: Function) -> type[BaseModel]:
         ToolDefinitionError: a parameter is `*args`, `**kwargs`, positional-only, without annotation, or of a
             type that has no JSON form. The message names it and ends with the line to write instead.
     """
-    name = _name(function)
+    name = _function_name(function)
     descriptions = _described_parameters(inspect.getdoc(function) or "")
     fields = {
         parameter.name: _field(function, parameter, descriptions.get(parameter.name))
@@ -78,12 +78,12 @@ def _signature(function: Function) -> inspect.Signature:
         return inspect.signature(function)
     except (TypeError, ValueError) as error:
         raise ToolDefinitionError(
-            f"`{_name(function)}` has no signature to read. Write `def my_tool(text: str) -> str: ...`."
+            f"`{_function_name(function)}` has no signature to read. Write `def my_tool(text: str) -> str: ...`."
         ) from error
 
 
 def _field(function: Function, parameter: inspect.Parameter, description: str | None) -> tuple[object, object]:
-    _refuse_what_a_model_cannot_send(_name(function), parameter)
+    _refuse_what_a_model_cannot_send(_function_name(function), parameter)
     annotation = _resolved(function, parameter.name, parameter.annotation)
     default = ... if parameter.default is inspect.Parameter.empty else parameter.default
     if description and not _is_described(annotation, default):
@@ -166,8 +166,8 @@ def _frame_that_knows(name: str) -> Mapping[str, object] | None:
 def _unknown_annotation(function: Function, own: str, annotation: object, error: Exception) -> ToolDefinitionError:
     what = "the return type" if own == "return" else f"parameter `{own}`"
     return ToolDefinitionError(
-        f"`{_name(function)}`: {what} is annotated `{_written(annotation)}`, which cannot be evaluated: "
-        f"{_first_line(error)} Define or import it above `def {_name(function)}`."
+        f"`{_function_name(function)}`: {what} is annotated `{_written(annotation)}`, which cannot be evaluated: "
+        f"{_first_line(error)} Define or import it above `def {_function_name(function)}`."
     )
 
 
@@ -200,7 +200,7 @@ def _culprit(name: str, function: Function, fields: dict[str, tuple[object, obje
     return "its parameters"
 
 
-def _name(function: Function) -> str:
+def _function_name(function: Function) -> str:
     target = _without_partial(function)
     return str(getattr(target, "__name__", type(target).__name__))
 

@@ -116,11 +116,11 @@ class _Builder:
         """Return the node without the words around it (title, description, default)."""
         schema = opened.schema
         if is_secret(schema):
-            return _text(schema)  # whatever its type is
+            return _text_node(schema)  # whatever its type is
         if "const" in schema:
-            return _choice([schema["const"]])
+            return _choice_node([schema["const"]])
         if schema.get("enum"):
-            return _choice(schema["enum"])
+            return _choice_node(schema["enum"])
         if "oneOf" in schema or "anyOf" in schema:
             return self._combined(opened, "oneOf" if "oneOf" in schema else "anyOf", is_root)
         type_ = schema.get("type") or _implied_type(schema)
@@ -132,13 +132,13 @@ class _Builder:
             case "array":
                 return self._array(opened)
             case "string":
-                return _text(schema)
+                return _text_node(schema)
             case "number" | "integer":
-                return _number(schema, type_)
+                return _number_node(schema, type_)
             case "boolean":
                 return FormNode(kind="boolean")
             case "null":
-                return _choice([None])
+                return _choice_node([None])
         return FormNode(kind="json")
 
     def _inner(self, schema: Part, opened: Opened, name: str = "", *, required: bool = True) -> FormNode:
@@ -149,7 +149,7 @@ class _Builder:
             return FormNode(kind="json")
         # The words are the union's, not each branch's.
         bare = without(opened.schema, "title", "description", "default", TYPE_TITLE)
-        return _union([self._inner({**bare, "type": type_}, opened) for type_ in types])
+        return _union_node([self._inner({**bare, "type": type_}, opened) for type_ in types])
 
     def _combined(self, opened: Opened, keyword: Literal["anyOf", "oneOf"], is_root: bool) -> FormNode:
         """`anyOf` or `oneOf`: a choice between forms, unless it only adds rules to the one form around it."""
@@ -161,7 +161,7 @@ class _Builder:
         branches: list[Part] = [{"allOf": [around, branch]} if around else branch for branch in schema[keyword]]
         declared = schema.get("discriminator")
         name = declared.get("propertyName", "") if isinstance(declared, dict) else ""
-        return _union([self._inner(branch, opened) for branch in branches], discriminator=name)
+        return _union_node([self._inner(branch, opened) for branch in branches], discriminator=name)
 
     def _object(self, opened: Opened, is_root: bool) -> FormNode:
         schema = opened.schema
@@ -185,7 +185,7 @@ class _Builder:
         children = [
             (name, self._inner(part, opened, label(name), required=name in required)) for name, part in names.items()
         ]
-        return FormNode(kind="object", children=_told_apart(children), item=item)
+        return FormNode(kind="object", children=_distinguished(children), item=item)
 
     def _array(self, opened: Opened) -> FormNode:
         schema = opened.schema
@@ -267,7 +267,7 @@ def _key_pattern(schema: Schema, patterns: dict[str, Part]) -> str:
     return next(iter(patterns)) if len(patterns) == 1 and not named else named
 
 
-def _told_apart(children: list[tuple[str, FormNode]]) -> tuple[tuple[str, FormNode], ...]:
+def _distinguished(children: list[tuple[str, FormNode]]) -> tuple[tuple[str, FormNode], ...]:
     """Add their names to two siblings of the same title: a person must see which is which."""
     titles = [node.title for _, node in children]
     return tuple(
@@ -294,7 +294,7 @@ _DECIMAL: Final = "^(?!^[-+.]*$)[+-]?0*"
 """How pydantic's pattern for the text of a Decimal begins, with and without limits on its digits."""
 
 
-def _text(schema: Schema) -> FormNode:
+def _text_node(schema: Schema) -> FormNode:
     format_ = schema.get("format", "")
     is_long = schema.get("maxLength", 0) > _MANY or schema.get("contentMediaType", "").startswith("text/")
     kind = "secret" if is_secret(schema) else _BY_FORMAT.get(format_, "long_text" if is_long else "text")
@@ -307,7 +307,7 @@ def _text(schema: Schema) -> FormNode:
     )
 
 
-def _number(schema: Schema, kind: Literal["number", "integer"]) -> FormNode:
+def _number_node(schema: Schema, kind: Literal["number", "integer"]) -> FormNode:
     minimum, exclusive_minimum = _limit(schema.get("minimum"), schema.get("exclusiveMinimum"))
     maximum, exclusive_maximum = _limit(schema.get("maximum"), schema.get("exclusiveMaximum"))
     return FormNode(
@@ -328,14 +328,14 @@ def _limit(limit: float | None, exclusive: float | None) -> tuple[float | None, 
     return limit, exclusive
 
 
-def _choice(values: list[object]) -> FormNode:
+def _choice_node(values: list[object]) -> FormNode:
     return choice_between(map(option_of, values))
 
 
 # -- alternatives -------------------------------------------------------------------------------------------------
 
 
-def _union(branches: list[FormNode], *, discriminator: str = "") -> FormNode:
+def _union_node(branches: list[FormNode], *, discriminator: str = "") -> FormNode:
     """Return one node for several branches; a union only if there is something to choose.
 
     Args:

@@ -141,7 +141,7 @@ class PydanticValidator:
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
-            as_json = _as_json(value)
+            as_json = _json_bytes(value)
             if as_json is None:
                 raise _invalid(_type_name(self.type), _pydantic_faults(error, value)) from error
         try:
@@ -186,7 +186,7 @@ def _descend(value: object, step: int | str) -> tuple[bool, object]:
     return isinstance(step, str) and hasattr(value, step), getattr(value, str(step), None)
 
 
-def _as_json(value: object) -> bytes | None:
+def _json_bytes(value: object) -> bytes | None:
     """Return `value` as JSON, or None if it holds an object: a class that merely looks right is not accepted."""
     if not _is_data(value):
         return None
@@ -322,7 +322,7 @@ def _schema_faults(error: "SchemaFault") -> list[Fault]:
 
         nearest = best_match([error])
         return _schema_faults(nearest) if nearest is not error else [Fault(path=path, message=_NONE_FITS)]
-    return [Fault(path=path, message=_message(error))]
+    return [Fault(path=path, message=_in_our_words(error))]
 
 
 def _undeclared(error: "SchemaFault") -> list[str]:
@@ -337,7 +337,7 @@ def _undeclared(error: "SchemaFault") -> list[str]:
 _NONE_FITS: Final = "Input fits none of the allowed forms"
 
 
-def _message(error: "SchemaFault") -> str:
+def _in_our_words(error: "SchemaFault") -> str:
     limit = error.validator_value
     words = {
         "type": f"Input should be of type {_either(limit)}",

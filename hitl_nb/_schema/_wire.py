@@ -263,7 +263,7 @@ def is_hidden_mark(wire: object) -> bool:
     return isinstance(wire, dict) and wire.get(MARK) in ("opaque", "secret") and wire.keys() <= {MARK, "text"}
 
 
-def _number(text: str) -> int | float:
+def _int_or_float(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:
@@ -272,7 +272,7 @@ def _number(text: str) -> int | float:
 
 _READ: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
     "integer": ("whole number", int),
-    "number": ("number", _number),
+    "number": ("number", _int_or_float),
     "decimal": ("number", Decimal),
     "float": ("number", float),
     "datetime": ("date and time", datetime.fromisoformat),
@@ -327,7 +327,7 @@ def is_sequence(value: object) -> TypeGuard[Collection[object]]:
 
 def key_text(key: object) -> str:
     """Return a key as the text that JSON has for it: `1` for 1, `true` for True."""
-    if _is_text(key):
+    if _is_text_key(key):
         return str(key)
     try:
         plain = to_jsonable_python(key)
@@ -346,11 +346,11 @@ def by_text(mapping: Mapping[K, object]) -> dict[str, K]:
         return cast("dict[str, K]", {key: key for key in mapping})
     texts = [(key_text(key), key) for key in mapping]
     counts = Counter(text for text, _ in texts)
-    taken = {text for text, key in texts if _is_text(key)}
+    taken = {text for text, key in texts if _is_text_key(key)}
     named: dict[str, K] = {}
     for text, key in texts:
         name = text
-        if not _is_text(key):
+        if not _is_text_key(key):
             if counts[text] > 1:
                 name = _longer(text, key)
             while name in taken:
@@ -380,13 +380,13 @@ def real_key(mapping: Mapping[K, object], step: object) -> K:
     if isinstance(step, str) and step in named:
         return named[step]
     # Once an earlier edit has taken "1" away, the key 1 is still called by the longer name it had beside it.
-    longer = [key for key in mapping if not _is_text(key) and _longer(key_text(key), key) == step]
+    longer = [key for key in mapping if not _is_text_key(key) and _longer(key_text(key), key) == step]
     if len(longer) != 1:
         raise KeyError(step)
     return longer[0]
 
 
-def _is_text(key: object) -> bool:
+def _is_text_key(key: object) -> bool:
     return isinstance(key, str) and not isinstance(key, Enum)
 
 

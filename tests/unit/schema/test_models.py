@@ -1,4 +1,4 @@
-"""The models that other form libraries lose values of (facts/peers.md 3.1), with every control touched once."""
+"""The models that other form libraries lose values of, with every control touched once."""
 
 import pytest
 
