@@ -7,9 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hitl_nb import _process as _process  # notes what the process was started with, so it comes first
+from hitl_nb._doors import no_such_name
 from hitl_nb._process import keep_offline
 
 if TYPE_CHECKING:
+    from hitl_nb._awaiting import Question
     from hitl_nb._calls import Call, pending
     from hitl_nb._tools import frontend_tool, human_in_the_loop, on_interrupt
     from hitl_nb._use import use
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Call",
     "Journal",
+    "Question",
     "Session",
     "approve",
     "ask",
@@ -39,6 +42,7 @@ __all__ = [
 _HOMES = {
     "Call": "hitl_nb._calls",
     "Journal": "hitl_nb.journal",
+    "Question": "hitl_nb._awaiting",
     "Session": "hitl_nb.session",
     "approve": "hitl_nb.interrupts",
     "ask": "hitl_nb.interrupts",
@@ -58,7 +62,7 @@ keep_offline()
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module `hitl_nb` has no `{name}`; it has {', '.join(__all__)}.")
+        raise no_such_name(__name__, name)
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
 

@@ -8,6 +8,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Self
 
+from hitl_nb._doors import at_home
 from hitl_nb.errors import HitlError, UsageError
 from hitl_nb.journal import Journal, UsedJournal
 from hitl_nb.people import Person, UsedPeople
@@ -97,3 +98,6 @@ class Use:
 
     def __repr__(self) -> str:
         return f"<use {self._said}{' (ended)' if self._ended else ''}>"
+
+
+at_home(use)

@@ -130,11 +130,15 @@ class InvalidValue(HitlError):  # noqa: N818 - it is the value that is invalid, 
 
 
 class NotApproved(HitlError):  # noqa: N818 - what a person decided, not a fault
-    """A checkpoint's question ended without a yes; ``call`` is the question."""
+    """A checkpoint's question ended without a yes; ``call`` is the question (None in another process)."""
 
     def __init__(self, message: str, call: Any = None) -> None:
         super().__init__(message)
         self.call = call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A call waits in this process; an error that cannot be pickled would break a pool of processes.
+        return type(self), self.args, {**vars(self), "call": None}
 
 
 class Declined(NotApproved):

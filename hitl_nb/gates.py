@@ -12,11 +12,14 @@ from typing_extensions import ParamSpec, TypeVar
 
 from hitl_nb._awaiting import Unasked, Words, line_of
 from hitl_nb._calls import Handle, frozen
+from hitl_nb._doors import at_home
 from hitl_nb._encoding import encode
 from hitl_nb._schema import parameters_of, validator_for
 from hitl_nb._tools import GateTool, Renderer, human_in_the_loop, keywords_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 from hitl_nb.interrupts import Options, decided, home_loop, on_stage, question, run_blocking
+
+__all__ = ["Gate", "gate"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -213,3 +216,6 @@ def gate(
         )
 
     return define if function is None else define(function)
+
+
+at_home(gate)

@@ -13,6 +13,7 @@ the background, and gives the `Question` that a later cell awaits::
 from hitl_nb._awaiting._question import Question, Stage, Status, current_question, in_background
 from hitl_nb._awaiting._refusing import NotAnAnswer, Words, line_of
 from hitl_nb._awaiting._unawaited import Unasked, Unawaited
+from hitl_nb._doors import at_home
 
 __all__ = [
     "NotAnAnswer",
@@ -26,3 +27,5 @@ __all__ = [
     "in_background",
     "line_of",
 ]
+
+at_home(Question)

@@ -1,5 +1,6 @@
 """Tools of a session: what the model is told of them, and who gives their result – a person, or code of yours."""
 
+from hitl_nb._doors import at_home
 from hitl_nb._tools._define import frontend_tool, human_in_the_loop
 from hitl_nb._tools._kinds import FrontendTool, GateTool, HumanTool, Renderer, SessionTool, keywords_of
 from hitl_nb._tools._on_interrupt import InterruptHandler, on_interrupt
@@ -19,3 +20,5 @@ __all__ = [
     "keywords_of",
     "on_interrupt",
 ]
+
+at_home(frontend_tool, human_in_the_loop, on_interrupt)

@@ -18,6 +18,7 @@ Or, with all events at hand: `apply(verify(expand_chunks(events)))`. `PartialArg
 tool call while they are being written. The behaviour is that of the released web client, @ag-ui/client 1.0.
 """
 
+from hitl_nb._doors import all_at_home
 from hitl_nb.agui._chunk_events import ChunkExpander, expand_chunks
 from hitl_nb.agui._events import parse_event
 from hitl_nb.agui._partial import PartialArgs
@@ -34,3 +35,5 @@ __all__ = [
     "parse_event",
     "verify",
 ]
+
+all_at_home(globals())

@@ -5,6 +5,7 @@ The counterpart of the web's ``interrupt(...)`` + ``useInterrupt``, without a gr
 (`interrupt.sync`). What ran before it has run once and is not run again.
 """
 
+from hitl_nb._doors import all_at_home, at_home
 from hitl_nb.interrupts._deciding import Options as Options
 from hitl_nb.interrupts._deciding import decided as decided
 from hitl_nb.interrupts._deciding import home_loop as home_loop
@@ -14,4 +15,8 @@ from hitl_nb.interrupts._deciding import run_blocking as run_blocking
 from hitl_nb.interrupts._interrupt import interrupt
 from hitl_nb.interrupts._shorthands import approve, ask, choose, review
 
+# For users. `x as x` above is what the other rooms of the house take; it is promised to nobody else.
 __all__ = ["approve", "ask", "choose", "interrupt", "review"]
+
+all_at_home(globals())
+at_home(interrupt.sync)

@@ -52,7 +52,13 @@ T = TypeVar("T")
 People = Person | Sequence[Person] | None
 """Who is asked: somebody, several in a row, or, for None, those that are asked here anyway."""
 
-RAISE: Final = object()
+
+class _Raise:
+    def __repr__(self) -> str:
+        return "<raise Expired>"
+
+
+RAISE: Final = _Raise()
 """The default of ``if_expired=``: no value."""
 
 

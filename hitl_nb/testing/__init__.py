@@ -18,6 +18,7 @@ A real session, written down once (`record`) and then played without its model a
         await Session(PlanFlow, tools=[generate_task_steps]).run("Plan a trip to Mars")
 """
 
+from hitl_nb._doors import all_at_home
 from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing._model import Request, ScriptedModel
 from hitl_nb.testing._notebook import PAUSED
@@ -26,3 +27,5 @@ from hitl_nb.testing._replay import replay
 from hitl_nb.testing._turns import calls, says
 
 __all__ = ["PAUSED", "Request", "ScriptedModel", "ScriptedPerson", "calls", "record", "replay", "says"]
+
+all_at_home(globals())

@@ -1,28 +1,40 @@
 """Conventions that are worth a test: what is public, documented, and never loaded or called by accident."""
 
 import ast
+import copy
+import dataclasses
 import importlib
 import inspect
 import os
+import pickle
+import pkgutil
+import pydoc
 import subprocess
 import sys
+import typing
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import hitl_nb
+from hitl_nb import errors
+from hitl_nb._tools import SessionTool
+from hitl_nb.people import ScriptedPerson
 
 PACKAGE = Path(hitl_nb.__file__).parent
-DOORS = [
-    "hitl_nb",
-    "hitl_nb.agents",
-    "hitl_nb.agui",
-    "hitl_nb.cards",
-    "hitl_nb.crewai",
-    "hitl_nb.errors",
-    "hitl_nb.people",
-    "hitl_nb.testing",
-]
+NO_DOORS = {"hitl_nb.demo", "hitl_nb.pytest_plugin"}
+"""A Flow to play with, and what pytest looks for: nobody imports names from them."""
+
+MODULES = [found.name for found in pkgutil.iter_modules(hitl_nb.__path__, "hitl_nb.") if "._" not in found.name]
+DOORS = ["hitl_nb", *(module for module in MODULES if module not in NO_DOORS)]
+SHOWN = [(door, name) for door in DOORS for name in importlib.import_module(door).__all__]
+
+
+def home_of(name: str) -> str:
+    """The first door that shows a name; the package's own before all others."""
+    return next(door for door, shown in SHOWN if shown == name)
 
 
 def python(code: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -43,6 +55,101 @@ def test_all_is_the_sorted_list_of_public_names_and_each_has_a_docstring(door):
     assert list(module.__all__) == sorted(module.__all__)
     for name in module.__all__:
         assert inspect.getdoc(getattr(module, name)), f"{door}.{name} has no docstring"
+
+
+@pytest.mark.parametrize(("door", "name"), SHOWN)
+def test_each_public_class_and_function_says_its_home_in_repr_help_and_pickles(door, name):
+    thing = getattr(importlib.import_module(door), name)
+    if not inspect.isclass(thing) and not inspect.isfunction(thing):
+        assert name.isupper()  # a constant
+        return
+    assert (thing.__module__, thing.__qualname__) == (home_of(name), name)
+    assert f"in module {home_of(name)}" in pydoc.render_doc(thing, renderer=pydoc.plaintext).splitlines()[0]
+    assert f"{home_of(name)}.{name}" in repr(thing) or inspect.isfunction(thing)
+    assert pickle.loads(pickle.dumps(thing)) is thing
+
+
+def test_the_sync_form_of_a_question_is_at_home_there_too():
+    assert (hitl_nb.interrupt.sync.__module__, hitl_nb.interrupt.sync.__qualname__) == ("hitl_nb", "interrupt.sync")
+    assert pickle.loads(pickle.dumps(hitl_nb.interrupt.sync)) is hitl_nb.interrupt.sync
+
+
+@pytest.mark.parametrize(("door", "name"), SHOWN)
+def test_a_name_that_stands_at_another_door_fails_with_the_line_to_write(door, name):
+    if name in hitl_nb.__all__:
+        return
+    line = rf"Write `from {home_of(name)} import {name}`\."
+    with pytest.raises(ImportError, match=line):
+        exec(f"from hitl_nb import {name}")
+    with pytest.raises(AttributeError, match=line):
+        getattr(hitl_nb, name)
+    assert not hasattr(hitl_nb, name)
+
+
+def test_a_name_of_nothing_is_told_what_there_is():
+    with pytest.raises(AttributeError, match="it has Call, Journal"):
+        hitl_nb.Nothing  # noqa: B018
+    with pytest.raises(ImportError, match="Nothing"):
+        exec("from hitl_nb import Nothing")
+
+
+def test_a_name_of_before_is_told_the_new_one():
+    with pytest.raises(ImportError, match=r"Write `from hitl_nb\.cards import QuickReply`\."):
+        exec("from hitl_nb.cards import Reply")
+
+
+ERRORS = [getattr(errors, name) for name in errors.__all__]
+DATA = {
+    thing
+    for door, name in SHOWN
+    if dataclasses.is_dataclass(thing := getattr(importlib.import_module(door), name))
+    and not issubclass(thing, SessionTool)  # a function, decorated
+}
+
+
+def example(hint):
+    """A value for an annotation."""
+    if hint in EXAMPLES:
+        return EXAMPLES[hint]
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        return arguments[0]
+    return None if type(None) in arguments else EXAMPLES.get(origin, "x")
+
+
+EXAMPLES = {str: "x", int: 3, bool: True, float: 0.5, list: [], dict: {}, tuple: (), datetime: datetime.now(UTC)}
+EXAMPLES |= {typing.Any: {"rows": [1, None, "ä"]}}
+
+
+@pytest.mark.parametrize("kind", sorted(DATA, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("copied", [lambda value: pickle.loads(pickle.dumps(value)), copy.copy, copy.deepcopy])
+def test_public_data_goes_to_another_process_and_comes_back(kind, copied):
+    hints = typing.get_type_hints(kind)
+    value = kind(**{field.name: example(hints[field.name]) for field in dataclasses.fields(kind)})
+    assert copied(value) == value
+
+
+TOLD = {
+    errors.InvalidValue: {"errors": [{"path": ["a"], "message": "b"}]},
+    errors.AgentError: {"code": "c"},
+    errors.ReplayMismatch: {"diff": "- a"},
+}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_an_error_goes_to_another_process_and_comes_back(kind):
+    error = kind("`x` is wrong. Write `y`.", **TOLD.get(kind, {}))
+    error.add_note("in cell 3")
+    back = pickle.loads(pickle.dumps(error))
+    assert (type(back), str(back), vars(back)) == (kind, str(error), vars(error))
+
+
+async def test_a_refusal_leaves_its_call_behind_when_it_goes_to_another_process():
+    with pytest.raises(errors.Declined) as caught:
+        await hitl_nb.interrupt("Go?", people=ScriptedPerson([lambda call: call.decline("no")]))
+    back = pickle.loads(pickle.dumps(caught.value))
+    assert (type(back), str(back), back.call) == (errors.Declined, str(caught.value), None)
+    assert caught.value.call.reason == "no"
 
 
 def test_import_loads_no_agent_framework_and_calls_nobody():
