@@ -1,15 +1,21 @@
-"""What a built-in card is in Python: which browser module draws it, with what, and what its answer means.
+"""What a card is in Python: what draws it, with what, what its answer means, and what it leaves to read.
 
 The browser sends only what the person did (which boxes are ticked); the answer itself is made here from the
 validated arguments, so that nothing is rounded, reordered or invented on the way.
 """
 
-from collections.abc import Sequence
+import functools
+import json
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from pydantic import BaseModel
+
 from hitl_nb._calls import Call, Handle
-from hitl_nb.cards._text import visible_tree
+from hitl_nb._schema import FormNode, form_of, readable, validator_for
+from hitl_nb.cards._text import plain, visible_tree
+from hitl_nb.errors import ToolDefinitionError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,3 +118,99 @@ def names_of(args: Any) -> list[str]:
     if isinstance(args, dict):
         return [str(name) for name in args]
     return list(type(args).model_fields) if hasattr(type(args), "model_fields") else []
+
+
+# -- rows: what was asked and what was answered, as lines to read; a secret in them is stars -----------------
+
+_LONG = 80
+"""Characters from which on a text gets a box of its own; nothing is ever cut off."""
+
+
+def argument_rows(call: Call, *, without: Collection[str] = ()) -> list[Row]:
+    """Give the arguments, one a row, but those whose names are in `without`."""
+    rows = rows_of(call.args, args_form_of(call)) if call.args is not None else []
+    return [row for row in rows if row.label not in without]
+
+
+def rows_of(value: Any, form: FormNode | None, name: str = "") -> list[Row]:
+    """Give a value: an object as one row a key, anything else as one row called `name`."""
+    shown = readable(value, form)
+    if isinstance(shown, dict):
+        return [Row(label=str(key), text=_words(part)) for key, part in shown.items()]
+    return [Row(label=name, text=_words(shown))]
+
+
+def answer_row(call: Call, *, form: FormNode | None = None) -> Row:
+    """Give the answer as one row."""
+    return Row(label="answer", text=_words(readable(call.answer, form or answer_form_of(call) or args_form_of(call))))
+
+
+def _words(shown: Any, pad: str = "") -> str:
+    """Give readable data as text: a list or object in one line where it fits, else one line a part."""
+    if not isinstance(shown, dict | list):
+        return plain(shown) if not pad else json.dumps(shown, ensure_ascii=False)
+    line = json.dumps(shown, ensure_ascii=False)
+    if len(pad) + len(line) <= _LONG:
+        return line
+    inner = f"{pad}  "
+    if isinstance(shown, list):
+        opening, closing, parts = "[", "]", [_words(part, inner) for part in shown]
+    else:
+        opening, closing = "{", "}"
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_words(part, inner)}" for key, part in shown.items()]
+    body = f",\n{inner}".join(parts)
+    return f"{opening}\n{inner}{body}\n{pad}{closing}"
+
+
+def change_rows(call: Call, *, without: Callable[[dict[str, Any]], bool] | None = None) -> list[Row]:
+    """Give what was changed in the proposal, but those changes that `without` is true of."""
+    return [_change_row(change) for change in call.edits if without is None or not without(change)]
+
+
+def approved_headline(call: Call) -> str:
+    """Give what became of an approved proposal: how much of it was changed, if it was."""
+    count = len(call.edits)
+    return f"Approved with {count} change{'s' if count > 1 else ''}" if count else "Approved"
+
+
+def _change_row(change: dict[str, Any]) -> Row:
+    path = change["path"]
+    if "from" not in change:
+        return Row(label=f"added {path}", text=_words(change["to"]))
+    if "to" not in change:
+        return Row(label=f"removed {path}", text=_words(change["from"]))
+    before, after = _words(change["from"]), _words(change["to"])
+    gap = " " if len(before) + len(after) < _LONG and "\n" not in before + after else "\n"
+    return Row(label=f"changed {path}", text=f"{before}{gap}→ {after}")
+
+
+def row_props(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Give rows as the browser draws them, to read."""
+    return [{"label": row.label, "text": row.text, "long": len(row.text) > _LONG or "\n" in row.text} for row in rows]
+
+
+# -- form trees: built once a type, however many calls have it -----------------------------------------------
+
+
+def args_form_of(call: Call) -> FormNode | None:
+    """Give the tree of a call's arguments, None if nothing is known about them."""
+    if call.args_type is not None:
+        return _form_or_none(call.args_type)
+    return _form_of_model(type(call.args)) if isinstance(call.args, BaseModel) else None
+
+
+def answer_form_of(call: Call) -> FormNode | None:
+    """Give the tree of a call's answers, None if anything may be answered."""
+    return None if call.answer_type is None else _form_or_none(call.answer_type)
+
+
+def _form_or_none(validator: Any) -> FormNode | None:
+    try:
+        return form_of(validator)
+    except ToolDefinitionError:
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _form_of_model(model: type[BaseModel]) -> FormNode | None:
+    return _form_or_none(validator_for(model))

@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from hitl_nb._calls import NOT_ACCEPTED, Call, accepted_as, proposal_of
 from hitl_nb._schema import MISSING
-from hitl_nb.cards._card import Card, Row, value_of
-from hitl_nb.cards._rows import approved_headline, argument_rows, change_rows, row_props
+from hitl_nb.cards._card import Card, Row, approved_headline, argument_rows, change_rows, row_props, value_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 

@@ -1,21 +1,131 @@
 """The card of every tool that has no other: a form, drawn from the schema of the arguments or of the answer.
 
 The browser sends only what the person changed; it is applied here, to the proposed object itself, and checked. So an
-untouched Confirm answers with exactly what was proposed, and an edit changes exactly one place (facts/peers.md §3: no
-form library does both).
+untouched Confirm answers with exactly what was proposed, and an edit changes exactly one place: no form library for
+JSON Schema does both.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal
 
-from hitl_nb._calls import Call, Handle, edits_of, is_as_proposed
-from hitl_nb._schema import MISSING, apply_edits, hide_secrets, to_wire
-from hitl_nb.cards._card import Card, Row
-from hitl_nb.cards._exact import readable_form, readable_value
-from hitl_nb.cards._page import Page, page_of, preview_of
-from hitl_nb.cards._rows import answer_row, approved_headline, argument_rows, change_rows, row_props, rows_of
-from hitl_nb.cards._text import visible, visible_tree
-from hitl_nb.errors import InvalidValue
+from hitl_nb._calls import AnswerType, Call, Handle, edits_of, is_as_proposed, proposal_of
+from hitl_nb._schema import MISSING, FormNode, apply_edits, blank_of, form_of, hide_secrets, layout_of, to_wire
+from hitl_nb.cards._card import (
+    Card,
+    Row,
+    answer_row,
+    approved_headline,
+    argument_rows,
+    change_rows,
+    row_props,
+    rows_of,
+    value_of,
+)
+from hitl_nb.cards._text import suspicious, visible, visible_tree
+from hitl_nb.errors import InvalidValue, ToolDefinitionError
+
+# -- what a form is about: the proposal to review, or the answer to give -------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A form, and the value it starts from."""
+
+    mode: Literal["review", "answer"]
+    """``review``: the value is a proposal, and may be edited; ``answer``: it is a question's answer, to be given."""
+
+    form: FormNode
+    """What is drawn."""
+
+    value: Any
+    """What is in it at first; in ``review`` the proposal itself."""
+
+    layout: list[dict[str, Any]]
+    """As of `layout_of`."""
+
+    checks: AnswerType
+    """What an edited value must fit."""
+
+    name: str = ""
+    """The argument that it is; empty for all of them."""
+
+
+def page_of(call: Call, initial: Any = MISSING) -> Page:
+    """Give the page for a call with complete arguments.
+
+    Args:
+        call: The call.
+        initial: What the answer starts from; with one, it is an answer to give even if something is proposed.
+
+    Raises:
+        ToolDefinitionError: Nothing is known about the type of the value.
+    """
+    proposal = proposal_of(call) if initial is MISSING else None
+    if proposal is None:
+        return _answer_page(call, initial)
+    if proposal.checks is None:
+        raise ToolDefinitionError(
+            f"`{call.name}` says nothing about the type of what it proposes, so there is no form for it. "
+            "Write `answer=` with its type."
+        )
+    form = form_of(proposal.checks)
+    return Page(
+        mode="review",
+        form=form,
+        value=proposal.value,
+        layout=layout_of(form, proposal.value),
+        checks=proposal.checks,
+        name=proposal.name,
+    )
+
+
+def preview_of(call: Call) -> Page:
+    """Give the page while the model writes: as far as it is there, and as it will most likely be."""
+    args = call.args if isinstance(call.args, dict) else {}
+    if call.answer_type is None:
+        return _preview(call.args_type, args)
+    wanted = form_of(call.answer_type)
+    whole = form_of(call.args_type) if call.args_type is not None else None
+    if whole is not None and _alike(whole, wanted):
+        return _preview(call.answer_type, args)
+    children = whole.children if whole is not None else ()
+    if len(children) == 1 and children[0][1].kind in _STRUCTURED and _alike(children[0][1], wanted):
+        name = str(children[0][0])
+        return _preview(call.answer_type, value_of(args, name), name)
+    return _answer_page(call, MISSING)
+
+
+def _preview(checks: Any, value: Any, name: str = "") -> Page:
+    form = form_of(checks)
+    value = blank_of(form)[0] if value is None else value
+    return Page(mode="review", form=form, value=value, layout=layout_of(form, value), checks=checks, name=name)
+
+
+def _answer_page(call: Call, initial: Any) -> Page:
+    if call.answer_type is None:
+        raise ToolDefinitionError(
+            f"`{call.name}` says nothing about its answer, so there is no form for it. Write `answer=` with its type."
+        )
+    form = form_of(call.answer_type)
+    value, layout = blank_of(form) if initial is MISSING else (initial, layout_of(form, initial))
+    return Page(mode="answer", form=form, value=value, layout=layout, checks=call.answer_type)
+
+
+_STRUCTURED: Final = frozenset({"list", "table", "object", "dict", "tuple"})
+
+
+def _alike(first: FormNode, second: FormNode) -> bool:
+    """Whether two nodes take the same values; what they are called does not matter."""
+    return _bare(first) == _bare(second)
+
+
+def _bare(node: FormNode) -> FormNode:
+    return replace(node, title="", description="", required=True, default=MISSING)
+
+
+# -- the card ------------------------------------------------------------------------------------------------
 
 
 class Form(Card):
@@ -135,3 +245,79 @@ def _edits_in(value: Any) -> list[Mapping[str, Any]]:
     if not isinstance(edits, list) or not all(isinstance(edit, Mapping) for edit in edits):
         raise InvalidValue('The card sent no list of edits. Send `{"edits": []}` for none.')
     return edits
+
+
+# -- on its way to the browser: exact, and yet nothing in it is invisible ------------------------------------
+#
+# A value that a person edits must not be changed by making it readable. So a text with invisible or direction-changing
+# characters goes as it is, and its place is shown as JSON text, in which these characters are written out.
+
+Wire = Any
+Path = list[str | int]
+
+_WORDS: Final = frozenset({"title", "description", "note", "label"})
+"""What a form has to read; all else in it is data."""
+
+
+def readable_form(form: Wire) -> tuple[Wire, bool]:
+    """Give a form tree (as of `FormNode.to_wire`) with readable words, and whether any of them hid something."""
+    if isinstance(form, list):
+        parts = [readable_form(part) for part in form]
+        return [part for part, _ in parts], any(found for _, found in parts)
+    if not isinstance(form, dict):
+        return form, False
+    shown, hid = {}, False
+    for key, part in form.items():
+        if key in _WORDS and isinstance(part, str):
+            shown[key], found = visible(part), suspicious(part)
+        elif key in ("children", "branches", "item", "options"):
+            shown[key], found = readable_form(part)
+        else:
+            shown[key], found = part, False
+        hid = hid or found
+    return shown, hid
+
+
+def readable_value(value: Wire, layout: list[dict[str, Any]]) -> tuple[Wire, list[dict[str, Any]], bool]:
+    """Give a value (as of `to_wire`) and its layout, with a JSON box wherever a text hides something."""
+    boxes: list[Path] = []
+    shown = _boxed(value, [], boxes)
+    if not boxes:
+        return value, layout, False
+    others = [entry for entry in layout if entry["path"] not in boxes]
+    return shown, [*others, *({"path": path, "branch": None} for path in boxes)], True
+
+
+def _boxed(wire: Wire, path: Path, boxes: list[Path]) -> Wire:
+    # Line ends of the other kind hide nothing; the browser keeps them.
+    if isinstance(wire, str) and suspicious(wire.replace("\r\n", "\n")):
+        boxes.append(path)
+        return {"$": "escaped", "text": json.dumps(wire)}
+    if isinstance(wire, list):
+        return [_boxed(part, [*path, place], boxes) for place, part in enumerate(wire)]
+    if not isinstance(wire, dict):
+        return wire
+    if "$" not in wire and not any(map(suspicious, wire)):
+        return {key: _boxed(part, [*path, key], boxes) for key, part in wire.items()}
+    if "$" not in wire or wire["$"] == "object":
+        return _boxed_object(list(wire["entries"] if "$" in wire else wire.items()), path, boxes)
+    if wire["$"] == "escaped":  # a lone surrogate
+        boxes.append(path)
+    return wire
+
+
+def _boxed_object(entries: list[Any], path: Path, boxes: list[Path]) -> Wire:
+    # A key that hides something cannot be shown as a label: the whole object becomes JSON text.
+    if any(isinstance(key, str) and suspicious(key) for key, _ in entries):
+        boxes.append(path)
+    shown = [[_escaped(key), _boxed(part, [*path, _key(key)], boxes)] for key, part in entries]
+    return {"$": "object", "entries": shown}
+
+
+def _escaped(key: Wire) -> Wire:
+    hides = isinstance(key, str) and suspicious(key)
+    return {"$": "escaped", "text": json.dumps(key)} if hides else key
+
+
+def _key(key: Wire) -> str:
+    return str(json.loads(key["text"]) if isinstance(key, dict) else key)

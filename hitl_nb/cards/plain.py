@@ -6,9 +6,7 @@ from typing import Any, ClassVar
 
 from hitl_nb._calls import confirmed, is_as_proposed
 from hitl_nb._schema import readable
-from hitl_nb.cards._card import Card, Row
-from hitl_nb.cards._forms import answer_form_of
-from hitl_nb.cards._rows import argument_rows, change_rows, row_props
+from hitl_nb.cards._card import Card, Row, answer_form_of, argument_rows, change_rows, row_props
 
 
 class Plain(Card):

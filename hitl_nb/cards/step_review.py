@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from hitl_nb._calls import Call
 from hitl_nb._schema import readable
-from hitl_nb.cards._card import Card, Row, names_of, value_of
-from hitl_nb.cards._rows import answer_row, change_rows
+from hitl_nb.cards._card import Card, Row, answer_row, change_rows, names_of, value_of
 from hitl_nb.cards._text import plain
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 

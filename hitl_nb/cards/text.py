@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from hitl_nb._calls import Call
-from hitl_nb.cards._card import Card, Row
-from hitl_nb.cards._rows import answer_row, argument_rows, row_props
+from hitl_nb.cards._card import Card, Row, answer_row, argument_rows, row_props
 from hitl_nb.cards._text import visible
 from hitl_nb.errors import InvalidValue
 

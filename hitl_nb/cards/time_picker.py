@@ -7,10 +7,9 @@ from datetime import date, datetime
 from typing import Any, ClassVar, Final
 
 from hitl_nb._calls import Call
-from hitl_nb.cards._card import Card, Row
-from hitl_nb.cards._options import Described, chosen_of, described, is_option
-from hitl_nb.cards._rows import argument_rows, row_props
+from hitl_nb.cards._card import Card, Row, argument_rows, row_props
 from hitl_nb.cards._text import plain
+from hitl_nb.cards.choice import Described, chosen_of, described, is_option
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 

@@ -10,8 +10,7 @@ from hitl_nb._awaiting import Unasked
 from hitl_nb._calls import Call, Kind
 from hitl_nb._schema import MISSING, validator_for
 from hitl_nb._tools import Renderer
-from hitl_nb.cards import Approval, Choice, Form, Text
-from hitl_nb.cards._options import described
+from hitl_nb.cards import Approval, Choice, Form, Text, described
 from hitl_nb.errors import Cancelled, Declined, Expired, UsageError
 from hitl_nb.interrupts._deciding import RAISE, Options, People, unasked
 from hitl_nb.interrupts._types import OneOf, SomeOf, type_like

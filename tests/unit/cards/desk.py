@@ -9,10 +9,9 @@ from typing import Any
 from hitl_nb import Call, Session
 from hitl_nb._calls import Handle
 from hitl_nb._transcript import CallEntry
-from hitl_nb.cards._choose import card_of
-from hitl_nb.cards._items import item_of
-from hitl_nb.cards._record import record_of_call
-from hitl_nb.cards._saved import bundle
+from hitl_nb.cards._protocol import item_of
+from hitl_nb.cards._record import bundle, record_of_call
+from hitl_nb.cards._registry import card_of
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
 from tests.conformance.schema_browser import Browser

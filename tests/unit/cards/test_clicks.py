@@ -9,7 +9,7 @@ import pytest
 
 from hitl_nb._calls import Decision, Handle
 from hitl_nb.cards import Plain
-from hitl_nb.cards._clicks import Clicks
+from hitl_nb.cards._view import Clicks
 from hitl_nb.errors import JournalError
 from tests.unit.cards.desk import opened
 

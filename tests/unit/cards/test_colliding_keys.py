@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hitl_nb._schema import validator_for
 from hitl_nb.cards import Form, Plain
-from hitl_nb.cards._rows import argument_rows
+from hitl_nb.cards._card import argument_rows
 from tests.unit.cards.desk import Desk, opened, record, set_to
 from tests.unit.schema.test_colliding_keys import payloads
 

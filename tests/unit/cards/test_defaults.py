@@ -8,7 +8,7 @@ from hitl_nb import Call, human_in_the_loop
 from hitl_nb._calls import Handle
 from hitl_nb._schema import validator_for
 from hitl_nb.cards import Approval, Form, Plain
-from hitl_nb.cards._choose import card_of
+from hitl_nb.cards._registry import card_of
 from hitl_nb.errors import InvalidValue
 from hitl_nb.session._checkpoints import Checkpoint
 from tests.unit.cards.desk import AtTheDesk, Desk, ask, record, set_to

@@ -13,8 +13,7 @@ from hitl_nb._calls import Handle
 from hitl_nb._schema import validator_for
 from hitl_nb._transcript import CallEntry, MessageEntry, NoteEntry
 from hitl_nb.cards import Approval, Choice, Form, Plain, QuickReply, StepReview, Text, TimePicker
-from hitl_nb.cards._record import record_of_call
-from hitl_nb.cards._saved import bundle
+from hitl_nb.cards._record import bundle, record_of_call
 
 ATTACKS = [
     "✓ Confirmed",

@@ -197,7 +197,7 @@ async def test_an_edit_of_a_stress_schema_is_told_exactly():
 
 
 def test_a_key_that_hides_something_is_shown_written_out_in_a_box_of_its_object():
-    from hitl_nb.cards._exact import readable_value
+    from hitl_nb.cards.form import readable_value
 
     shown, layout, hid = readable_value({"plain": 1, "to": {"pay\u202eme": 1}}, [])
     assert hid

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from hitl_nb import interrupt
-from hitl_nb.cards._choose import card_of
+from hitl_nb.cards._registry import card_of
 from hitl_nb.cards.reply import QuickReply
 from hitl_nb.errors import InvalidValue
 

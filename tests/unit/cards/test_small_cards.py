@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from hitl_nb import human_in_the_loop
 from hitl_nb._calls import Handle
 from hitl_nb.cards import Approval, Choice, Text, TimePicker
-from hitl_nb.cards._choose import card_of
+from hitl_nb.cards._registry import card_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 from tests.unit.cards.desk import ask, everything_kept, record
 

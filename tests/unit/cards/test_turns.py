@@ -11,8 +11,8 @@ from hitl_nb._calls import Handle
 from hitl_nb._process import user_name
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb.cards import Approval
-from hitl_nb.cards._items import headline_of, item_of
-from hitl_nb.cards._saved import metadata_of
+from hitl_nb.cards._protocol import headline_of, item_of
+from hitl_nb.cards._record import metadata_of
 from tests.unit.cards import desk
 from tests.unit.cards.desk import record
 

@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 from hitl_nb._calls import Call, Handle, Turn
+from hitl_nb._frontend import linked, stylesheet
 from hitl_nb.cards._card import Card
 from hitl_nb.cards.form import Form
 from hitl_nb.cards.plain import Plain
@@ -70,3 +71,13 @@ def _is_card(render: Any) -> bool:
     while isinstance(render, functools.partial):
         render = render.func
     return isinstance(render, type) and issubclass(render, Card)
+
+
+def script() -> str:
+    """Return the ES module that draws runs."""
+    return linked("run")
+
+
+def style() -> str:
+    """Return the styles of all cards."""
+    return stylesheet("kit")
