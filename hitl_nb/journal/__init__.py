@@ -16,6 +16,9 @@ from hitl_nb.journal._open import DEFAULT as DEFAULT
 from hitl_nb.journal._open import UsedJournal as UsedJournal
 from hitl_nb.journal._open import default_journal as default_journal
 from hitl_nb.journal._open import open_journal as open_journal
+from hitl_nb.journal._plain import json_text as json_text
+from hitl_nb.journal._rows import RowWriter as RowWriter
+from hitl_nb.journal._secrets import KnownSecrets as KnownSecrets
 from hitl_nb.journal._summary import Summary
 from hitl_nb.journal._threads import ThreadRecord
 
