@@ -1,35 +1,86 @@
-"""Hooks before a tool call that hold: what raises, or is never awaited, does not let the tool run.
+"""What a person has looked at is what a tool runs with, once; whatever else happens, it does not run.
 
 CrewAI lets a tool run when the hook that should have stopped it raised, or was an ``async def``, and never tells the
-model why a tool was blocked (facts/crewai.md §4.1, point 2). And whoever changes the arguments last changes what runs:
-so what a gate has looked at is compared once more after all hooks.
+model why a tool was blocked. Between a yes and the tool there are more hooks, and everybody who has held the arguments
+once may change them still: so what a gate has looked at is compared once more after all hooks. And for a model
+without tool calling CrewAI runs a tool that failed again, up to six times (`crewai.tools.tool_usage`): a mail that was
+sent before the error came would be sent six times for one yes.
 """
 
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from hitl_nb._calls import frozen, print_of
 from hitl_nb._encoding import encode_refusal
-from hitl_nb.cards import Text
-from hitl_nb.crewai._once import ToolCall, grant, withdraw
-from hitl_nb.crewai._patch import framework, replaced
-from hitl_nb.crewai._run import Stop, ask_blocking
-from hitl_nb.crewai._words import WORDS
-from hitl_nb.errors import HitlError, NotApproved
+from hitl_nb.crewai._run import Stop, framework, replaced
+from hitl_nb.errors import HitlError, InvalidValue, NotApproved, UsageError
 
 _log = logging.getLogger("hitl_nb")
 
 Hook = Callable[[Any], Any]
 
 
-class Gate:
+class ToolCall:
+    """One tool call on its way through the hooks.
+
+    What is kept here is what CrewAI goes on with: a hook that gives the context another name, or other arguments,
+    changes nothing in what runs.
+
+    Args:
+        context: CrewAI's context, as the first hook gets it.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self.name: str = context.tool_name
+        self.names = {self.name, spelled(getattr(context.tool, "name", None) or self.name)}
+        """What the tool is called: of two with one name CrewAI calls the second ``send_mail_2``."""
+        self.arguments: dict[str, Any] = context.tool_input
+        self.is_approved = False
+        self._was_empty = not self.arguments
+        self._prints: list[str] = []
+
+    def look(self) -> dict[str, Any]:
+        """Return a copy of the arguments for somebody to judge; from here on they must not change."""
+        copy: dict[str, Any] = frozen(self.arguments)
+        self._prints.append(print_of(copy).digest)
+        return copy
+
+    def changed(self) -> str | None:
+        """Say in words what is not as it was when it was judged; None if all is."""
+        if not self._prints:
+            return None
+        now = frozen(self.arguments)
+        if any(print_of(now).digest != each for each in self._prints):
+            return "its arguments were changed by code after they had been looked at; nobody has approved these"
+        if self._was_empty and now:
+            # For a model without tool calling it runs what it had before the hooks.
+            return "a hook has given arguments to a call that had none, and CrewAI does not hand these on everywhere"
+        # Nobody else holds what the tool is given now.
+        self.arguments.clear()
+        self.arguments.update(now)
+        return None
+
+
+def spelled(name: str) -> str:
+    """Return a name as CrewAI spells it."""
+    found: str = framework("crewai.utilities.string_utils").sanitize_tool_name(name)
+    return found
+
+
+# -- hooks ---------------------------------------------------------------------------------------------------------
+
+
+class AskingHook:
     """A hook that asks a person, after all other hooks; what it has looked at is what runs, or nothing does."""
 
     def __call__(self, context: Any) -> bool | None:
-        """Give False, or raise, unless this tool call may run."""
+        """Return False, or raise, unless this tool call may run."""
         return self.judge(ToolCall(context))
 
     def judge(self, call: ToolCall) -> bool | None:
@@ -49,7 +100,7 @@ class Refusals:
         self._texts.setdefault(id(call.arguments), (call.arguments, encode_refusal(status, reason)))
 
     def tell(self, context: Any) -> str | None:
-        """Give the tool's result in place of CrewAI's own words; the hook after a tool call."""
+        """Return the tool's result in place of CrewAI's own words; the hook after a tool call."""
         withdraw(context.tool_input)
         _, text = self._texts.pop(id(context.tool_input), (None, None))
         return text
@@ -60,16 +111,14 @@ refusals = Refusals()
 
 @contextmanager
 def closed_hooks() -> Iterator[None]:
-    """Let hooks before a tool call fail closed, tell the model why, and answer ``request_human_input`` by a card."""
+    """Let hooks before a tool call fail closed, and tell the model why."""
     dispatch = framework("crewai.hooks.dispatch")
-    tool_hooks, llm_hooks = framework("crewai.hooks.tool_hooks"), framework("crewai.hooks.llm_hooks")
+    tool_hooks = framework("crewai.hooks.tool_hooks")
     with ExitStack() as stack:
         stack.enter_context(replaced(dispatch, "run_hooks", _closing(dispatch)))
         tell = refusals.tell
         tool_hooks.register_after_tool_call_hook(tell)
         stack.callback(tool_hooks.unregister_after_tool_call_hook, tell)
-        for class_, failure in ((tool_hooks.ToolCallHookContext, _itself), (llm_hooks.LLMCallHookContext, Stop)):
-            stack.enter_context(replaced(class_, "request_human_input", _requesting(class_, failure)))
         yield
 
 
@@ -77,11 +126,11 @@ def _closing(dispatch: Any) -> Any:
     original = dispatch.run_hooks
 
     @functools.wraps(original)
-    def run_hooks(point: Any, ctx: Any, hooks: Any, **options: Any) -> Any:
+    def run_hooks(point: object, ctx: Any, hooks: Iterable[Hook], **options: object) -> Any:
         if point is not dispatch.InterceptionPoint.PRE_TOOL_CALL:
             return original(point, ctx, hooks, **options)
         call = ToolCall(ctx)
-        closed = [_closed(hook, call, dispatch.HookAborted) for hook in sorted(hooks, key=_is_gate)]
+        closed = [_closed(hook, call, dispatch.HookAborted) for hook in sorted(hooks, key=_is_asking)]
         try:
             result = original(point, ctx, closed, **options)
             changed = call.changed()
@@ -98,16 +147,16 @@ def _closing(dispatch: Any) -> Any:
     return run_hooks
 
 
-def _is_gate(hook: Hook) -> bool:
-    return isinstance(hook, Gate)
+def _is_asking(hook: Hook) -> bool:
+    return isinstance(hook, AskingHook)
 
 
 def _closed(hook: Hook, call: ToolCall, aborted: type[Exception]) -> Hook:
     name = getattr(hook, "__name__", type(hook).__name__)
 
-    def closed(context: Any) -> Any:
+    def closed(context: object) -> object:
         try:
-            result = hook.judge(call) if isinstance(hook, Gate) else hook(context)
+            result = hook.judge(call) if isinstance(hook, AskingHook) else hook(context)
         except aborted:
             raise
         except NotApproved as error:
@@ -133,25 +182,142 @@ def _closed(hook: Hook, call: ToolCall, aborted: type[Exception]) -> Hook:
     return closed
 
 
-def _requesting(class_: Any, failure: Callable[[Exception], BaseException]) -> Any:
-    original = class_.request_human_input
+# -- one approval is one run ---------------------------------------------------------------------------------------
 
-    @functools.wraps(original)
-    def request_human_input(self: Any, prompt: str, default_message: str = "") -> str:
-        try:
-            answer: str = ask_blocking(
-                prompt,
-                getattr(self, "tool_input", None),
-                answer=WORDS,
-                name=getattr(self, "tool_name", None) or "request_human_input",
-                render=Text,
+
+class Grant:
+    """The right to run a tool once."""
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self._value = frozen(call.arguments)
+        self._state = "fresh"
+        self._error: Exception | None = None
+
+    def covers(self, tool: Any) -> bool:
+        """Whether this is the tool, and it is not running already: then it calls itself, which is its own affair."""
+        return self._state != "running" and spelled(tool.name) in self.call.names
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Run the tool.
+
+        Raises:
+            UsageError: It has run.
+            Exception: It has run, and failed: the same error again, for whoever would try once more.
+        """
+        if self._state == "over":
+            raise self._error or UsageError(
+                f"`{self.call.name}` has run already, and one approval is for one run. Call it anew, to be asked again."
             )
+        self._state = "running"
+        try:
+            yield
         except Exception as error:
-            raise failure(error) from None
-        return answer
+            self._error = error
+            raise
+        finally:
+            self._state = "over"
 
-    return request_human_input
+    def approved(self, given: object) -> dict[str, Any]:
+        """Return what the tool may be given, for what it would be given; CrewAI drops arguments that a tool has not.
+
+        Raises:
+            InvalidValue: It is something else.
+        """
+        if isinstance(given, Mapping) and given.keys() <= self._value.keys():
+            value = {name: self._value[name] for name in given}
+            if print_of(value).digest == print_of(dict(given)).digest:
+                found: dict[str, Any] = frozen(value)
+                return found
+        raise InvalidValue(
+            f"`{self.call.name}` was approved with other arguments than these, so it was NOT executed. "
+            "Call it anew, to be asked again."
+        )
 
 
-def _itself(error: Exception) -> Exception:
-    return error
+_grants: ContextVar[tuple[Grant, ...]] = ContextVar("hitl_nb_tool_grants", default=())
+
+
+def grant(call: ToolCall) -> None:
+    """Let the tool run once, in this thread or task."""
+    _grants.set((*_grants.get(), Grant(call)))
+
+
+def withdraw(arguments: object) -> None:
+    """Take the grant of a call back: it is over, whether or not the tool ran."""
+    _grants.set(tuple(each for each in _grants.get() if each.call.arguments is not arguments))
+
+
+@contextmanager
+def grants_kept() -> Iterator[None]:
+    """Leave, with a run, what it has granted: the code after it is not the run's."""
+    token = _grants.set(_grants.get())
+    try:
+        yield
+    finally:
+        _grants.reset(token)
+
+
+@contextmanager
+def _running(tool: Any, given: object) -> Iterator[Any]:
+    """Run a tool under the grant for it, if there is one; gives what to run it with."""
+    granted = next((each for each in reversed(_grants.get()) if each.covers(tool)), None)
+    if granted is None:
+        yield given
+        return
+    with granted.taken():
+        yield granted.approved(given)
+
+
+@contextmanager
+def single_runs() -> Iterator[None]:
+    """Let each tool that was approved run once, with what was approved; all others run as ever."""
+    base, structured = framework("crewai.tools.base_tool"), framework("crewai.tools.structured_tool")
+    with ExitStack() as stack:
+        for owner in (base.BaseTool, base.Tool):
+            stack.enter_context(replaced(owner, "run", _once(owner.run)))
+            stack.enter_context(replaced(owner, "arun", _once_async(owner.arun)))
+        owner = structured.CrewStructuredTool
+        stack.enter_context(replaced(owner, "invoke", _once_given(owner.invoke)))
+        stack.enter_context(replaced(owner, "ainvoke", _once_given_async(owner.ainvoke)))
+        yield
+
+
+# CrewAI gives `run` its arguments by name, and `invoke` all of them in one.
+
+
+def _once(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(self: Any, *args: object, **kwargs: object) -> Any:
+        with _running(self, kwargs if not args else {**kwargs, "*": args}) as approved:
+            return original(self, *approved.pop("*", ()), **approved)
+
+    return run
+
+
+def _once_async(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def arun(self: Any, *args: object, **kwargs: object) -> Any:
+        with _running(self, kwargs if not args else {**kwargs, "*": args}) as approved:
+            return await original(self, *approved.pop("*", ()), **approved)
+
+    return arun
+
+
+def _once_given(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def invoke(self: Any, input: object, *args: object, **kwargs: object) -> Any:  # noqa: A002 - CrewAI's name
+        with _running(self, input) as approved:
+            return original(self, approved, *args, **kwargs)
+
+    return invoke
+
+
+def _once_given_async(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def ainvoke(self: Any, input: object, *args: object, **kwargs: object) -> Any:  # noqa: A002 - CrewAI's name
+        with _running(self, input) as approved:
+            return await original(self, approved, *args, **kwargs)
+
+    return ainvoke

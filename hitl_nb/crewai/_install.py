@@ -2,24 +2,31 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
-from hitl_nb.crewai._ask import asking
-from hitl_nb.crewai._feedback import feedback
-from hitl_nb.crewai._hooks import closed_hooks
-from hitl_nb.crewai._once import single_runs
-from hitl_nb.crewai._patch import Counted
-from hitl_nb.crewai._review import reviews
+from hitl_nb.crewai._hooks import closed_hooks, grants_kept, single_runs
+from hitl_nb.crewai._questions import feedback_is_asked, flow_asks, hooks_ask, results_are_reviewed
 from hitl_nb.crewai._run import answering, doors
 from hitl_nb.errors import MissingExtraError
 from hitl_nb.people import people_of
+
+_SURFACES = (
+    partial(doors, grants_kept),
+    feedback_is_asked,
+    flow_asks,
+    results_are_reviewed,
+    single_runs,
+    closed_hooks,
+    hooks_ask,
+)
 
 
 @contextmanager
 def _surfaces() -> Iterator[None]:
     with ExitStack() as stack:
         try:
-            for surface in (doors, feedback, asking, reviews, single_runs, closed_hooks):
+            for surface in _SURFACES:
                 stack.enter_context(surface())
         except AttributeError as error:
             raise MissingExtraError(
@@ -29,8 +36,9 @@ def _surfaces() -> Iterator[None]:
         yield
 
 
-_installed = Counted(_surfaces)
 _stack: list["Installation"] = []
+_held = ExitStack()
+"""All of it, while somebody has it installed."""
 
 
 class Installation:
@@ -38,7 +46,8 @@ class Installation:
 
     def __init__(self, people: Any) -> None:
         self._people = answering[-1] if people is None and answering else people_of(people)
-        _installed.hold()
+        if not _stack:
+            _held.enter_context(_surfaces())
         answering.append(self._people)
         _stack.append(self)
 
@@ -47,7 +56,8 @@ class Installation:
         if self in _stack:
             position = _stack.index(self)
             del _stack[position], answering[position]
-            _installed.release()
+            if not _stack:
+                _held.close()
 
     def __enter__(self) -> "Installation":
         return self
@@ -78,7 +88,7 @@ def install(*, people: Any = None) -> Installation:
         MissingExtraError: CrewAI is not installed, or in a version that is not known here.
         UsageError: One of `people` cannot be called.
 
-    What CrewAI does by itself without this: facts/crewai.md §4 (an unattended ``human_input=True`` approves).
+    Without this an unattended ``human_input=True`` approves.
     """
     return Installation(people)
 

@@ -1,8 +1,9 @@
 """A question of CrewAI's, from whatever thread it comes, in the one loop that can bring its answer.
 
-CrewAI asks from steps in the kernel's loop, from worker threads, and from threads with a loop of their own
-(facts/crewai.md §2.2). So each door through which a run begins (`Flow.kickoff_async`, `Crew.akickoff`, …) notes the
-loop that has to stay free; a question goes there, and what ends the run ends its open questions.
+CrewAI asks from steps in the kernel's loop (`async def`), from worker threads (a plain `def`, a tool), and from threads
+with a loop of their own (`Crew.kickoff_async`). So each door through which a run begins (`Flow.kickoff_async`,
+`Crew.akickoff`, …) notes the loop that has to stay free; a question goes there, and what ends the run ends its open
+questions.
 """
 
 import asyncio
@@ -10,24 +11,57 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Final
 
+from pydantic import StringConstraints
+
+from hitl_nb._library import library
 from hitl_nb._waiting import loop_answers
-from hitl_nb.crewai._once import grants_kept
-from hitl_nb.crewai._patch import framework, replaced
 from hitl_nb.errors import Cancelled, LoopBlockedError, UsageError
 from hitl_nb.interrupts import home_loop, interrupt
 from hitl_nb.people import Person, current_asking
+
+WORDS: Final = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""A text with something in it: to CrewAI an empty one means yes, and silence is never a yes."""
+
+
+def framework(name: str) -> Any:
+    """Return a module of CrewAI.
+
+    Raises:
+        MissingExtraError: CrewAI is not installed.
+    """
+    return library(name, extra="crewai", what="Answering CrewAI's questions")
+
+
+@contextmanager
+def replaced(owner: object, name: str, value: object) -> Iterator[None]:
+    """Let ``owner.name`` be `value` for a while.
+
+    What somebody else puts there meanwhile stays: it is not ours to take away.
+    """
+    missing = object()
+    # Not `getattr`: a static method, or what a class inherits, must come back as it was.
+    before = vars(owner).get(name, missing)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if vars(owner).get(name, missing) is value:
+            if before is missing:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
 
 
 class Stop(BaseException):
     """Carries an error of a question past every ``except Exception`` of CrewAI.
 
     There it would be retried (the task runs again, and asks again), swallowed (`Flow.ask` returns None) or told to
-    the model as a tool's result (facts/crewai.md §4). The door that the user's code called gives the error back.
+    the model as a tool's result. The door that the user's code called gives the error back.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -86,22 +120,22 @@ class CrewRun:
 
 _current: ContextVar[CrewRun | None] = ContextVar("hitl_nb_crew_run", default=None)
 
-checks: list[Callable[[Any], None]] = []
+checks: list[Callable[[object], None]] = []
 """What is asked of everything that is about to run; raising keeps it from it."""
 
 answering: list[Sequence[Person]] = []
 """Whom each `install` named; the last one counts."""
 
 
-async def ask(message: str, payload: Any = None, **options: Any) -> Any:
+async def ask_from_coroutine(message: str, payload: object = None, **options: Any) -> Any:
     """Ask from a coroutine, whichever loop runs it; arguments, result and errors are those of `interrupt`."""
     run = _current.get() or _new_run()
     if run.loop is None or run.loop is asyncio.get_running_loop():
         return await interrupt(message, payload, **_for_whom(run, options))
-    return await asyncio.to_thread(ask_blocking, message, payload, **options)
+    return await asyncio.to_thread(ask_from_thread, message, payload, **options)
 
 
-def ask_blocking(message: str, payload: Any = None, **options: Any) -> Any:
+def ask_from_thread(message: str, payload: object = None, **options: Any) -> Any:
     """Ask from a worker thread, and block it until the answer is there.
 
     Raises:
@@ -167,42 +201,46 @@ _DOORS = (
 
 
 @contextmanager
-def doors() -> Iterator[None]:
-    """Let every way into a run of CrewAI note its loop, and give the user our errors as what they are."""
+def doors(within: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Let every way into a run of CrewAI note its loop, and give the user our errors as what they are.
+
+    Args:
+        within: Makes the context of each run.
+    """
     with ExitStack() as stack:
         for module, owner, names in _DOORS:
             class_ = getattr(framework(module), owner)
             for name in names:
-                stack.enter_context(replaced(class_, name, _door(getattr(class_, name))))
+                stack.enter_context(replaced(class_, name, _door(getattr(class_, name), within)))
         yield
 
 
-def _door(original: Callable[..., Any]) -> Callable[..., Any]:
+def _door(original: Callable[..., Any], within: Callable[[], AbstractContextManager[None]]) -> Callable[..., Any]:
     if inspect.iscoroutinefunction(original):
 
         @functools.wraps(original)
-        async def door(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with _running(self):
+        async def door(self: object, *args: object, **kwargs: object) -> Any:
+            with _running(self, within):
                 return await original(self, *args, **kwargs)
     else:
 
         @functools.wraps(original)
-        def door(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with _running(self):
+        def door(self: object, *args: object, **kwargs: object) -> Any:
+            with _running(self, within):
                 return original(self, *args, **kwargs)
 
     return door
 
 
 @contextmanager
-def _running(owner: Any) -> Iterator[None]:
+def _running(owner: object, within: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
     for check in tuple(checks):
         check(owner)
     outer = _current.get()
     run = outer or _new_run()
     token = _current.set(run)
     try:
-        with grants_kept():
+        with within():
             yield
     except BaseException as error:
         if outer is None:
