@@ -181,7 +181,7 @@ class Dispatcher:
         handle = Handle.of(call)
         handle.open_now(args)
         try:
-            value = await tool.run(args)
+            value = await _ran(tool, args)
             result = encode(value)
         except Exception as error:
             # As on the web, the model is told; unlike there the run goes on, so that it can do something about it.
@@ -213,7 +213,7 @@ class Dispatcher:
             handle.end(encode_refusal("not_executed", str(error)))
             return
         try:
-            text = _returned(await tool.run(args), call)
+            text = _returned(await _ran(tool, args), call)
         except Exception as error:
             self._on_error("tool_handler_failed", str(error))
             text = f"Error: {error}"
@@ -221,6 +221,31 @@ class Dispatcher:
             handle.end(_STOPPED)
             raise
         handle.end(text)
+
+
+async def _ran(tool: FrontendTool | GateTool, args: Any) -> Any:
+    """Run a tool; whatever it raises is an error of the tool, and neither the end of the kernel nor a stop.
+
+    Raises:
+        Exception: What went wrong in it.
+        CancelledError: The run was stopped meanwhile.
+        KeyboardInterrupt: Somebody has pressed the stop button while it blocked the loop.
+    """
+    try:
+        return await tool.run(args)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise ToolFailed(f"`{tool.name}` raised CancelledError, although nobody has stopped it") from error
+    except BaseException as error:  # sys.exit() would take the kernel with it
+        raise ToolFailed(f"`{tool.name}` raised {type(error).__name__}({error})") from error
+
+
+class ToolFailed(Exception):  # noqa: N818 - what happened; told to the model, never raised to the user
+    """A tool has ended in a way that is no error of Python's."""
 
 
 _STOPPED = "Error: it was stopped while it ran; it may or may not have had its effect, and it is not run again."

@@ -1,12 +1,16 @@
 """human_in_the_loop: three ways to define a tool, and each slip answered with the line to write."""
 
+import asyncio
+import sys
 from datetime import date
 
 import pytest
 from pydantic import BaseModel
 
-from hitl_nb import Session, human_in_the_loop
+from hitl_nb import Session, frontend_tool, gate, human_in_the_loop
 from hitl_nb.errors import HitlError, InvalidValue, ToolDefinitionError, UsageError
+from hitl_nb.testing import ScriptedPerson, calls, says
+from tests.agents import ScriptedAgent
 
 
 class Mail(BaseModel):
@@ -120,3 +124,29 @@ def test_what_is_no_agent_is_refused_with_the_line_to_write(agent):
 def test_people_that_cannot_be_asked_are_refused():
     with pytest.raises(UsageError, match="async def person"):
         Session(Nobody(), people=[42])
+
+
+def leaves(n: int) -> str:
+    """Leave."""
+    sys.exit(3)
+
+
+def cancels(n: int) -> str:
+    """Cancel."""
+    raise asyncio.CancelledError
+
+
+async def leaves_later(n: int) -> str:
+    """Leave."""
+    await asyncio.sleep(0)
+    raise SystemExit
+
+
+@pytest.mark.parametrize("function", [leaves, cancels, leaves_later])
+@pytest.mark.parametrize("make", [frontend_tool, gate])
+async def test_a_tool_that_would_end_the_process_is_an_error_for_the_model_once(function, make):
+    tool = make(function)
+    agent = ScriptedAgent([calls(function.__name__, n=1), says("ok")])
+    reply = await Session(agent, tools=[tool], people=[ScriptedPerson([lambda c: c.args])], journal=None).run("go")
+    assert agent.results(1)["call_1"].startswith("Error: ")
+    assert reply.text == "ok"
