@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from hitl_nb.testing import ScriptedModel, ScriptedPerson
-    from hitl_nb.testing import replay as Replay  # noqa: N812 - a class with the name of a verb
+    from hitl_nb.testing import Replay, ScriptedModel, ScriptedPerson
 
 
 @pytest.fixture

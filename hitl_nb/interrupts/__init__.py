@@ -14,6 +14,8 @@ from hitl_nb.interrupts._deciding import question as question
 from hitl_nb.interrupts._deciding import run_blocking as run_blocking
 from hitl_nb.interrupts._interrupt import interrupt
 from hitl_nb.interrupts._shorthands import approve, ask, choose, review
+from hitl_nb.interrupts._types import OneOf as OneOf
+from hitl_nb.interrupts._types import SomeOf as SomeOf
 
 # For users. `x as x` above is what the other rooms of the house take; it is promised to nobody else.
 __all__ = ["approve", "ask", "choose", "interrupt", "review"]

@@ -23,6 +23,7 @@ from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing._model import Request, ScriptedModel
 from hitl_nb.testing._notebook import PAUSED
 from hitl_nb.testing._record import record
+from hitl_nb.testing._replay import Replay as Replay
 from hitl_nb.testing._replay import replay
 from hitl_nb.testing._turns import calls, says
 

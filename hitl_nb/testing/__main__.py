@@ -7,7 +7,7 @@ from hitl_nb.testing._notebook import FAILED, run_notebook
 
 
 def main() -> int:
-    """Give the exit code: 0, 1 if a cell failed, `PAUSED` (75) if a question is open and nobody answers."""
+    """Return the exit code: 0, 1 if a cell failed, `PAUSED` (75) if a question is open and nobody answers."""
     parser = argparse.ArgumentParser(
         prog="python -m hitl_nb.testing",
         description="Run a notebook without a front end. HITL_NB_PEOPLE=script:<file> or replay:<file> answers.",

@@ -8,16 +8,16 @@ import atexit
 import logging
 
 from hitl_nb.errors import ScriptError
-from hitl_nb.testing._replay import ReplayedPerson, replay
+from hitl_nb.testing._replay import Replay, ReplayedPerson, replay
 
 _log = logging.getLogger("hitl_nb")
-_playing: list[replay] = []
+_playing: list[Replay] = []
 
 
 class StandingIn(ReplayedPerson):
     """Answers for the rest of this process, or until it is stopped."""
 
-    def __init__(self, case: replay) -> None:
+    def __init__(self, case: Replay) -> None:
         super().__init__(case)
         self._playing = case
 
@@ -29,7 +29,7 @@ class StandingIn(ReplayedPerson):
 
 
 def from_variable(file: str) -> StandingIn:
-    """Replay `file` for the rest of this process (``HITL_NB_PEOPLE=replay:<file>``); gives who answers.
+    """Replay `file` for the rest of this process (``HITL_NB_PEOPLE=replay:<file>``); return who answers.
 
     From the variable it begins with the first session or checkpoint; a model that is called before is the real one.
     """

@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from hitl_nb.errors import MissingExtraError, NoHumanError, ScriptError
+from hitl_nb._library import library
+from hitl_nb.errors import NoHumanError, ScriptError
 
 FAILED: Final = 1
 PAUSED: Final = 75
@@ -33,7 +34,8 @@ def run_notebook(path: str | PathLike[str], *, timeout: int, out: Callable[[str]
         MissingExtraError: nbclient is not installed.
         OSError: There is no such file.
     """
-    nbformat, nbclient, errors = _nbclient()
+    names = ("nbformat", "nbclient", "nbclient.exceptions")
+    nbformat, nbclient, errors = (library(name, extra="demo", what="Running a notebook") for name in names)
     notebook = nbformat.read(path, as_version=4)
     if os.environ.get("HITL_NB_PEOPLE", "").startswith("replay:"):
         # A recorded session that was not played to its end is a failure here as everywhere.
@@ -54,15 +56,3 @@ def run_notebook(path: str | PathLike[str], *, timeout: int, out: Callable[[str]
         return FAILED
     out("done\n")
     return 0
-
-
-def _nbclient() -> tuple[Any, Any, Any]:
-    try:
-        import nbclient
-        import nbclient.exceptions
-        import nbformat
-    except ImportError as error:
-        raise MissingExtraError(
-            "Running a notebook needs nbclient. Install it with `pip install nbclient ipykernel` and run it again."
-        ) from error
-    return nbformat, nbclient, nbclient.exceptions

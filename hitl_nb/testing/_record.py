@@ -1,23 +1,22 @@
 """`record`: a session with the real model and the real person, written down so that it can be replayed without both."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
+from ag_ui.core import Event, ToolCallArgsEvent, ToolCallStartEvent
+from pydantic_core import to_json
+
 from hitl_nb._calls import Call, Handle, decisions_watched
+from hitl_nb.agents import CallAssembler, Fragment
 from hitl_nb.people import Person, declared, people_replaced
-from hitl_nb.testing._answers import LEFT_OPEN, Clerk
-from hitl_nb.testing._case import Answer, Case, Turn, write
-from hitl_nb.testing._heard import Heard
-from hitl_nb.testing._model import request_of
-from hitl_nb.testing._provider import has_litellm, the_litellm
-from hitl_nb.testing._requests import comparable, learn_keys
-from hitl_nb.testing._seam import directly, every_model
-from hitl_nb.testing._turns import Calls, Part
+from hitl_nb.testing._case import LEFT_OPEN, Answer, Case, DecisionCodec, Exchange, comparable, learn_keys, write
+from hitl_nb.testing._model import as_request, directly, every_model, has_litellm, the_litellm
+from hitl_nb.testing._turns import Calls, Part, Says
 
 _CREDENTIALS: Final = ("aws_", "azure_", "vertex_", "api_version", "client_id", "client_secret", "tenant_id")
 _HANDED_ON: Final = (*_CREDENTIALS, "metadata", "litellm_", "ssl_verify", "base_model", "drop_params", "allowed_")
@@ -25,15 +24,91 @@ _HANDED_ON: Final = (*_CREDENTIALS, "metadata", "litellm_", "ssl_verify", "base_
 _NOT_HANDED_ON: Final = ("litellm_call_id", "litellm_logging_obj")
 
 
-class Recording:
+class ReplyCollector:
+    """One reply, put together while it streams: the same words and calls that an agent makes of it.
+
+    Args:
+        tools: The names that the model was told.
+    """
+
+    def __init__(self, tools: list[str]) -> None:
+        self._calls = CallAssembler("", (), tools)
+        self._order: list[Says | str] = []
+        """Texts, and the ids of calls."""
+        self._made: dict[str, Calls] = {}
+        self._reason: str | None = None
+        self._finished = False
+
+    def hear(self, chunk: Any) -> None:
+        """Take one chunk of a stream."""
+        if not chunk.choices:
+            return
+        choice = chunk.choices[0]
+        self._hear(choice.delta)
+        self._reason = choice.finish_reason or self._reason
+
+    def hear_all(self, response: Any) -> None:
+        """Take a reply that is not streamed."""
+        choice = response.choices[0]
+        self._hear(choice.message)
+        self._reason = choice.finish_reason
+
+    def _hear(self, delta: Any) -> None:
+        if delta.content:
+            self._say(delta.content)
+        for piece in delta.tool_calls or ():
+            function = getattr(piece, "function", None)
+            if function is not None:
+                fragment = Fragment(
+                    index=getattr(piece, "index", None),
+                    id=piece.id or "",
+                    name=function.name or "",
+                    arguments=_as_json_text(function.arguments),
+                )
+                self._take(self._calls.feed(fragment))
+
+    def _say(self, text: str) -> None:
+        last = self._order[-1] if self._order else None
+        if isinstance(last, Says):
+            self._order[-1] = Says(text=last.text + text)
+        else:
+            self._order.append(Says(text=text))
+
+    def _take(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, ToolCallStartEvent):
+                self._order.append(event.tool_call_id)
+                self._made[event.tool_call_id] = Calls(name=event.tool_call_name, arguments="", id=event.tool_call_id)
+            elif isinstance(event, ToolCallArgsEvent):
+                call = self._made[event.tool_call_id]
+                self._made[call.id or ""] = Calls(name=call.name, arguments=call.arguments + event.delta, id=call.id)
+
+    def parts(self) -> list[Part]:
+        """Return what was heard until now; more cannot be heard after that."""
+        if not self._finished:
+            self._finished = True
+            self._take(self._calls.finish(self._reason))
+        return [part if isinstance(part, Says) else self._made[part] for part in self._order]
+
+    @property
+    def finish(self) -> str | None:
+        """The finish reason, if it is not the usual one."""
+        return None if self._reason in (None, "tool_calls", "stop") else self._reason
+
+
+def _as_json_text(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else to_json(arguments).decode() if arguments else ""
+
+
+class SessionRecording:
     """What `record` has noted so far."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._clerk = Clerk()
+        self._codec = DecisionCodec()
         self._asked: dict[str, str] = {}
         """The questions that people were asked, in this order: the id of each by its occurrence."""
-        self._turns: list[tuple[dict[str, Any], Heard]] = []
+        self._turns: list[tuple[dict[str, Any], ReplyCollector]] = []
         self._answers: list[tuple[Answer, str]] = []
         """Each with the occurrence of its question."""
 
@@ -54,14 +129,14 @@ class Recording:
         # A run may be stopped after a question was opened and before anybody was asked.
         unasked = decision.outcome in LEFT_OPEN and call.asked_at is not None
         if call.occurrence in self._asked or unasked or decision.via == "replay":
-            self._answers.append((self._clerk.answer(call, decision), call.occurrence))
+            self._answers.append((self._codec.answer(call, decision), call.occurrence))
 
     @contextmanager
-    def _requested(self, call: dict[str, Any]) -> Iterator[Heard]:
+    def _requested(self, call: dict[str, Any]) -> Iterator[ReplyCollector]:
         """Note a request at once, so that requests stand in their order; without a reply if it fails."""
-        learn_keys(self._clerk.secrets, call.get("api_key"))
-        request = comparable(request_of(call["messages"], call["optional_params"]))
-        heard = Heard([tool.get("function", {}).get("name", "") for tool in request["tools"]])
+        learn_keys(self._codec.secrets, call.get("api_key"))
+        request = comparable(as_request(call["messages"], call["optional_params"]))
+        heard = ReplyCollector([tool.get("function", {}).get("name", "") for tool in request["tools"]])
         noted = (request, heard)
         self._turns.append(noted)
         try:
@@ -73,7 +148,7 @@ class Recording:
     def _case(self) -> Case:
         numbers = _Numbers()
         turns = [
-            Turn(request=request, parts=[numbers.part(part) for part in heard.parts()], finish=heard.finish)
+            Exchange(request=request, parts=[numbers.part(part) for part in heard.parts()], finish=heard.finish)
             for request, heard in self._turns
         ]
         for occurrence, call_id in self._asked.items():
@@ -84,11 +159,11 @@ class Recording:
         return Case(turns=turns, answers=answers)
 
     def _write(self) -> None:
-        write(self._path, self._clerk.secrets.scrub(self._case().plain()))
+        write(self._path, self._codec.secrets.scrub(self._case().plain()))
 
 
 @contextmanager
-def record(path: str | PathLike[str]) -> Iterator[Recording]:
+def record(path: str | PathLike[str]) -> Iterator[SessionRecording]:
     """Write down what the model is asked and says, and what people are asked and decide, for `replay`.
 
     ::
@@ -107,7 +182,7 @@ def record(path: str | PathLike[str]) -> Iterator[Recording]:
         UsageError: Something is being recorded or replayed here already.
         OSError: The file cannot be written.
     """
-    recording = Recording(Path(os.path.abspath(path)))
+    recording = SessionRecording(Path(os.path.abspath(path)))
     with ExitStack() as stack:
         if has_litellm():  # else there is no model that could be heard
             stack.enter_context(every_model(_real_models(recording), alias=str))
@@ -172,13 +247,16 @@ class _Numbers:
         return self._of_questions.setdefault(occurrence, f"question_{len(self._of_questions) + 1}")
 
 
-def _real_models(recording: Recording) -> Any:
-    """Give the handler that asks the real model and notes what passes by."""
-    litellm = the_litellm("record")
-    from litellm import CustomLLM
+# -- the models -----------------------------------------------------------------------------------------------------
 
-    class Handler(CustomLLM):  # type: ignore[misc]  # litellm is untyped
-        async def astreaming(self, **call: Any) -> AsyncIterator[Any]:
+
+def _real_models(recording: SessionRecording) -> Any:
+    """Return the handler that asks the real model and notes what passes by."""
+    litellm = the_litellm("`record`")
+    custom: Any = litellm.CustomLLM
+
+    class Handler(custom):  # type: ignore[misc]  # litellm is untyped
+        async def astreaming(self, **call: Any) -> AsyncIterator[object]:
             with recording._requested(call) as heard:
                 with directly():
                     stream = await litellm.acompletion(**_handed_on(call))
@@ -190,7 +268,7 @@ def _real_models(recording: Recording) -> Any:
                     # An agent that has heard enough stops reading.
                     await stream.aclose()
 
-        def streaming(self, **call: Any) -> Iterator[Any]:
+        def streaming(self, **call: Any) -> Iterator[object]:
             with recording._requested(call) as heard:
                 with directly():
                     stream = litellm.completion(**_handed_on(call))
@@ -216,7 +294,7 @@ def _real_models(recording: Recording) -> Any:
 
 
 def _handed_on(call: dict[str, Any]) -> dict[str, Any]:
-    """Give the call as the user made it, as far as litellm tells a custom provider."""
+    """Return the call as the user made it, as far as litellm tells a custom provider."""
     own = {
         name: value
         for name, value in (call.get("litellm_params") or {}).items()

@@ -2,23 +2,22 @@
 
 import asyncio
 import itertools
+import json
 import os
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from difflib import unified_diff
 from os import PathLike
 from typing import Any, Final, Self
 
 from hitl_nb._calls import Call, fingerprint
 from hitl_nb._waiting import until_decided
 from hitl_nb.errors import InvalidValue, ReplayMismatch, ScriptError
-from hitl_nb.journal import Journal, default_journal
+from hitl_nb.journal import MASK, Journal, default_journal
 from hitl_nb.people import people_replaced
-from hitl_nb.testing._answers import LEFT_OPEN, Clerk
-from hitl_nb.testing._case import Answer, Case, Turn, read
-from hitl_nb.testing._differences import aligned, difference
-from hitl_nb.testing._model import request_of
-from hitl_nb.testing._provider import Reply, has_litellm, provider
-from hitl_nb.testing._requests import comparable
-from hitl_nb.testing._seam import every_model
+from hitl_nb.testing._case import LEFT_OPEN, Answer, Case, DecisionCodec, Exchange, comparable, read
+from hitl_nb.testing._model import ModelReply, as_request, every_model, has_litellm, provider, the_litellm
 
 _numbers = itertools.count(1)
 
@@ -27,33 +26,13 @@ _PATIENCE: Final = 10.0
 _TICK: Final = 0.01
 
 
-class replay:  # noqa: N801 - a verb, used as `with replay(...)`
-    """Answer every model and every question in this process from a recorded case.
-
-    ::
-
-        with replay("case.json"):
-            await Session(PlanFlow, tools=[generate_task_steps]).run("Plan a trip to Mars")
-
-    Nothing leaves the machine: no model is called, nobody is asked, whatever the names of models are and whoever
-    ``people=`` names. The model and each question find what was recorded for exactly the same: same messages, tools
-    and options, same tool, words and arguments. Parallel answers come in the order in which they were given. Nothing
-    is written into the default journal, and decisions that stick there (``key=``) are taken from the case instead.
-
-    Args:
-        path: What `record` has written.
-
-    Raises:
-        ReplayMismatch: The model or a person is asked something else; also on leaving the block, if the code inside
-            has caught it.
-        ScriptError: No such file; or, on leaving the block, something of the case was not used.
-        UsageError: Something is being recorded or replayed here already.
-    """
+class Replay:
+    """A recorded session that answers, while its block runs; `replay` makes it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = _as_written(os.fspath(path))
         self._case = Case(turns=[], answers=[])
-        self._clerk = Clerk()
+        self._codec = DecisionCodec()
         self._played: set[int] = set()
         """Which turns."""
         self._taken: set[int] = set()
@@ -90,12 +69,12 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
     def check_all_used(self) -> None:
         """Raise `ScriptError` naming the turns and answers that nothing asked for."""
         turns, answers = self._left()
-        names = [f"turn {number + 1} ({_begin(turn)})" for number, turn in turns.items()]
+        names = [f"turn {number + 1} ({_first_words(turn)})" for number, turn in turns.items()]
         names += [f"the answer to `{answer.tool}` ({answer.call})" for answer in answers.values()]
         if names:
             raise ScriptError(f"`{self._path}` was not replayed to its end; unused: {', '.join(names)}. {self._again}")
 
-    def _left(self) -> tuple[dict[int, Turn], dict[int, Answer]]:
+    def _left(self) -> tuple[dict[int, Exchange], dict[int, Answer]]:
         """What nothing has asked for, by its place; a question that was left open has no answer to miss."""
         turns = {place: turn for place, turn in enumerate(self._case.turns) if place not in self._played}
         answers = {
@@ -117,14 +96,14 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
 
     # -- the model ----------------------------------------------------------------------------------------
 
-    def _reply(self, model: str, messages: Any, options: dict[str, Any]) -> Reply:
+    def _reply(self, model: str, messages: Sequence[object], options: dict[str, Any]) -> ModelReply:
         try:
-            turn = self._turn(comparable(request_of(messages, options)))
+            turn = self._turn(comparable(as_request(messages, options)))
         except ReplayMismatch as mismatch:
             raise _as_litellm_error(mismatch) from None
-        return Reply(message_id=f"replayed-{next(_numbers)}", parts=turn.parts, finish=turn.finish)
+        return ModelReply(message_id=f"replayed-{next(_numbers)}", parts=turn.parts, finish=turn.finish)
 
-    def _turn(self, request: dict[str, Any]) -> Turn:
+    def _turn(self, request: dict[str, Any]) -> Exchange:
         left, _ = self._left()
         for place, turn in left.items():
             if aligned(turn.request, request) == turn.request:
@@ -149,7 +128,7 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
             return
         await self._in_turn(place)
         try:
-            self._clerk.decide(call, answer)
+            self._codec.decide(call, answer)
         except (InvalidValue, ScriptError) as error:
             raise self._differs(
                 f"`{call.name}` ({call.id}) cannot be answered as in `{self._path}`: {error}."
@@ -157,9 +136,9 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
 
     def _place_of(self, call: Call) -> int:
         """Where the answer to a call stands."""
-        question = self._clerk.question(call)
+        question = self._codec.question(call)
         left = {place: answer for place, answer in enumerate(self._case.answers) if place not in self._taken}
-        equal = [place for place, it in left.items() if aligned(_question(it), question) == _question(it)]
+        equal = [place for place, it in left.items() if aligned(_asked_in(it), question) == _asked_in(it)]
         if equal:
             # Of equal questions the one that was asked first, in whatever order they were decided.
             return min(equal, key=lambda place: _number(left[place]))
@@ -167,7 +146,7 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
         if same_tool is None:
             shown = difference({}, question, self._path, "now")
             raise self._differs(f"`{self._path}` has no answer left to a question of `{call.name}`:", shown)
-        shown = difference(_question(same_tool), question, f"{self._path}, {same_tool.call}", "now")
+        shown = difference(_asked_in(same_tool), question, f"{self._path}, {same_tool.call}", "now")
         raise self._differs(f"`{call.name}` asks something else than in `{self._path}`:", shown)
 
     async def _in_turn(self, place: int) -> None:
@@ -184,12 +163,37 @@ class replay:  # noqa: N801 - a verb, used as `with replay(...)`
         )
 
 
+def replay(path: str | PathLike[str]) -> Replay:
+    """Answer every model and every question in this process from a recorded case.
+
+    ::
+
+        with replay("case.json"):
+            await Session(PlanFlow, tools=[generate_task_steps]).run("Plan a trip to Mars")
+
+    Nothing leaves the machine: no model is called, nobody is asked, whatever the names of models are and whoever
+    ``people=`` names. The model and each question find what was recorded for exactly the same: same messages, tools
+    and options, same tool, words and arguments. Parallel answers come in the order in which they were given. Nothing
+    is written into the default journal, and decisions that stick there (``key=``) are taken from the case instead.
+
+    Args:
+        path: What `record` has written.
+
+    Raises:
+        ReplayMismatch: The model or a person is asked something else; also on leaving the block, if the code inside
+            has caught it.
+        ScriptError: No such file; or, on leaving the block, something of the case was not used.
+        UsageError: Something is being recorded or replayed here already.
+    """
+    return Replay(path)
+
+
 class ReplayedPerson:
     """Answers as somebody did when the case was recorded."""
 
     via = "replay"
 
-    def __init__(self, case: replay) -> None:
+    def __init__(self, case: Replay) -> None:
         self._case = case
 
     async def __call__(self, call: Call) -> None:
@@ -214,7 +218,7 @@ def _as_written(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def _question(answer: Answer) -> dict[str, Any]:
+def _asked_in(answer: Answer) -> dict[str, Any]:
     return {"tool": answer.tool, "question": answer.question, "args": answer.args}
 
 
@@ -223,21 +227,21 @@ def _number(answer: Answer) -> tuple[str, int]:
     return kind, int(number)
 
 
-def _begin(turn: Turn) -> str:
+def _first_words(turn: Exchange) -> str:
     last = turn.request["messages"][-1] if turn.request["messages"] else {}
     return f"after {str(last.get('content') or last)[:40]!r}"
 
 
 def _as_litellm_error(mismatch: ReplayMismatch) -> Exception:
-    """Give the mismatch as an error that litellm hands on as it is, and does not try again after."""
-    import litellm
+    """Return the mismatch as an error that litellm hands on as it is, and does not try again after."""
+    bad_request: Any = the_litellm("A replayed model").BadRequestError
 
-    class Mismatch(ReplayMismatch, litellm.BadRequestError):  # type: ignore[misc]  # litellm is untyped
+    class Mismatch(ReplayMismatch, bad_request):  # type: ignore[misc]  # litellm is untyped
         __qualname__ = "ReplayMismatch"
         __module__ = ReplayMismatch.__module__
 
         def __init__(self) -> None:
-            litellm.BadRequestError.__init__(self, message=str(mismatch), model="case", llm_provider="recorded")
+            bad_request.__init__(self, message=str(mismatch), model="case", llm_provider="recorded")
             self.args = mismatch.args
             self.diff = mismatch.diff
 
@@ -249,3 +253,64 @@ def _as_litellm_error(mismatch: ReplayMismatch) -> Exception:
 
     Mismatch.__name__ = "ReplayMismatch"
     return Mismatch()
+
+
+# -- what differs, for a reader in a terminal ----------------------------------------------------------------------
+
+_LONGEST: Final = 60
+"""Lines of a difference that are shown."""
+
+
+def aligned(recorded: Any, live: Any) -> Any:
+    """Give `live` with the stars of `recorded` wherever a secret may have stood there."""
+    if isinstance(recorded, str) and MASK in recorded:
+        return recorded if _may_be(recorded, live) else live
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        return {name: aligned(recorded.get(name), part) for name, part in live.items()}
+    if isinstance(recorded, list) and isinstance(live, list):
+        rest = [*recorded, *[None] * len(live)]
+        return [aligned(*pair) for pair in zip(rest, live, strict=False)]
+    return live
+
+
+def _may_be(recorded: str, live: object) -> bool:
+    text = live if isinstance(live, str) else json.dumps(live, ensure_ascii=False)
+    if re.fullmatch(".*".join(map(re.escape, recorded.split(MASK))), text, re.DOTALL):
+        return True
+    try:
+        # JSON inside of JSON is spaced anew where a secret is taken out.
+        inside = json.loads(recorded)
+        return bool(aligned(inside, json.loads(text)) == inside)
+    except ValueError:
+        return False
+
+
+def difference(recorded: object, live: object, before: str, now: str) -> str:
+    """Return a unified difference of two pieces of plain JSON; empty if there is none."""
+    old, new = list(_lines_of(recorded)), list(_lines_of(aligned(recorded, live)))
+    found = list(unified_diff(old, new, before, now, lineterm="", n=2))
+    more = [f"… {len(found) - _LONGEST} more lines"] if len(found) > _LONGEST else []
+    return "\n".join([*found[:_LONGEST], *more])
+
+
+def _lines_of(value: object, indent: str = "") -> Iterator[str]:
+    """One value a line, without indices: an entry more in front does not move the rest."""
+    if isinstance(value, dict):
+        for name in sorted(value, key=str):
+            yield from _entry(f"{indent}{name}:", value[name], indent + "  ")
+    elif isinstance(value, list):
+        for part in value:
+            yield from _entry(f"{indent}-", part, indent + "  ")
+    else:
+        yield from _entry(indent, value, indent)
+
+
+def _entry(head: str, value: object, indent: str) -> Iterator[str]:
+    if isinstance(value, (dict, list)) and value:
+        yield head
+        yield from _lines_of(value, indent)
+    elif isinstance(value, str) and "\n" in value:
+        yield f"{head} |"
+        yield from (f"{indent}{line}" for line in value.split("\n"))
+    else:
+        yield f"{head} {json.dumps(value, ensure_ascii=False)}"

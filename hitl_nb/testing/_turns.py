@@ -53,7 +53,7 @@ def calls(name: str, /, *, id: str | None = None, raw: str | None = None, **argu
 
 
 def parts_of(turn: Any) -> list[Part]:
-    """Give the parts of one turn of a script: a text, a `says`, a `calls`, or a list of them.
+    """Return the parts of one turn of a script: a text, a `says`, a `calls`, or a list of them.
 
     Raises:
         ScriptError: It is none of these.

@@ -5,10 +5,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitl_nb.journal._hiding import MASK
+from hitl_nb.journal import MASK
 from hitl_nb.testing import calls, says
-from hitl_nb.testing._case import Answer, Case, Turn, read, write
-from hitl_nb.testing._differences import aligned, difference
+from hitl_nb.testing._case import Answer, Case, Exchange, read, write
+from hitl_nb.testing._replay import aligned, difference
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
@@ -25,7 +25,9 @@ PARTS = st.one_of(
 )
 MESSAGES = st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "tool"]), "content": JSON}), max_size=4)
 REQUESTS = st.fixed_dictionaries({"messages": MESSAGES, "tools": st.lists(JSON, max_size=1), "options": st.just({})})
-TURNS = st.builds(Turn, request=REQUESTS, parts=st.lists(PARTS, max_size=2), finish=st.sampled_from([None, "length"]))
+TURNS = st.builds(
+    Exchange, request=REQUESTS, parts=st.lists(PARTS, max_size=2), finish=st.sampled_from([None, "length"])
+)
 ANSWERS = st.builds(
     Answer,
     call=st.just("call_1"),
