@@ -29,6 +29,10 @@ class Agent(Protocol):
         ...
 
 
+AnyAgent = Agent | AnyFlow | type[AnyFlow] | str
+"""What a session takes: an agent, a CrewAI Flow class or instance, the address of an AG-UI server."""
+
+
 def agent_of(thing: object) -> Agent:
     """Return the agent for what a user hands to ``Session``.
 

@@ -13,6 +13,7 @@ from hitl_nb.journal._grants import Started
 from hitl_nb.journal._hiding import MASK as MASK
 from hitl_nb.journal._journal import Journal
 from hitl_nb.journal._open import DEFAULT as DEFAULT
+from hitl_nb.journal._open import AnyJournal as AnyJournal
 from hitl_nb.journal._open import UsedJournal as UsedJournal
 from hitl_nb.journal._open import default_journal as default_journal
 from hitl_nb.journal._open import open_journal as open_journal

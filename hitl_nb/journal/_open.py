@@ -29,6 +29,9 @@ class _Default(Enum):
 DEFAULT: Final = _Default.DEFAULT
 """Nobody said which journal; None is something else: no journal."""
 
+AnyJournal = Journal | str | PathLike[str] | _Default | None
+"""What a session takes: a journal, a path, ``"memory"`` or ``"off"``; None for nowhere."""
+
 _files: weakref.WeakValueDictionary[Path, Journal] = weakref.WeakValueDictionary()
 _memory: list[Journal] = []
 _instead: list[Journal] = []
@@ -109,7 +112,7 @@ def default_journal(journal: Journal) -> Iterator[None]:
         _instead.remove(journal)
 
 
-def open_journal(value: "Journal | str | PathLike[str] | _Default | None" = DEFAULT) -> Journal | None:
+def open_journal(value: AnyJournal = DEFAULT) -> Journal | None:
     """Give the journal that `value` means; one and the same for everybody in this process who means the same.
 
     ==============================  =================================================================

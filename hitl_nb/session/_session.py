@@ -12,9 +12,9 @@ from hitl_nb._calls import Call
 from hitl_nb._history import open_calls
 from hitl_nb._tools import InterruptHandler, SessionTool, ToolBox
 from hitl_nb._waiting import until_decided
-from hitl_nb.agents import agent_of
+from hitl_nb.agents import AnyAgent, agent_of
 from hitl_nb.errors import SessionBusyError, UsageError
-from hitl_nb.journal import DEFAULT, Journal, open_journal
+from hitl_nb.journal import DEFAULT, AnyJournal, Journal, open_journal
 from hitl_nb.people import Person, people_of
 from hitl_nb.session._loop import Context
 from hitl_nb.session._run import PendingRun, Run
@@ -58,7 +58,7 @@ class Session:
 
     def __init__(
         self,
-        agent: Any,
+        agent: AnyAgent,
         tools: SessionTool | Iterable[SessionTool] = (),
         *,
         interrupts: InterruptHandler | Iterable[InterruptHandler] = (),
@@ -66,7 +66,7 @@ class Session:
         thread_id: str | None = None,
         agent_id: str | None = None,
         state: dict[str, Any] | None = None,
-        journal: Any = DEFAULT,
+        journal: AnyJournal = DEFAULT,
         one_at_a_time: bool = False,
         max_follow_ups: int = 100,
     ) -> None:
