@@ -12,7 +12,7 @@ const APPROVAL_RISKS = new Map([
 ]);
 
 /** @type {import("./frame.js").Card} */
-export const approval = {
+export default {
   seed: () => ({ reason: "" }),
   answer: ({ reason }, props) => (props.reason && reason.trim() ? { approved: true, reason } : { approved: true }),
   check: ({ reason }, props) => {

@@ -14,7 +14,7 @@ import { drawOptions } from "./options.js";
 const CHOICE_FEW = 5; // more than these get a filter
 
 /** @type {import("./frame.js").Card} */
-export const choice = {
+export default {
   seed: () => ({ chosen: [] }),
   answer: ({ chosen }) => ({ chosen: [...chosen].sort((a, b) => a - b) }),
   check: ({ chosen }, props) => {

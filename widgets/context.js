@@ -1,14 +1,32 @@
 // What a question is about: rows to read, above whatever a card asks for.
 
-import { fillRows, h } from "./kit.js";
-import { fillPlainRow, plainRow } from "./plain.js";
+import { fillRows, h, uid, write } from "./kit.js";
 
-/** @returns {{ el: HTMLElement, update: (rows?: import("./plain.js").PlainRow[]) => void }} */
+/** @typedef {{ label: string, text: string, long: boolean }} ContextRow */
+
+/** @returns {{ el: HTMLElement, update: (rows?: ContextRow[]) => void }} */
 export function drawContext() {
   const el = h("div", { class: "hitl-args" });
   const update = (rows = []) => {
     el.hidden = rows.length === 0;
-    fillRows(el, rows, plainRow, fillPlainRow);
+    fillRows(el, rows, contextRow, fillContextRow);
   };
   return { el, update };
+}
+
+function contextRow() {
+  const id = uid();
+  const value = h("div", { class: "hitl-arg-text", "aria-labelledby": id, dir: "auto" });
+  return h("div", { class: "hitl-arg" }, h("div", { class: "hitl-arg-label", id, dir: "auto" }), value);
+}
+
+function fillContextRow(row, { label, text, long }) {
+  const [name, value] = row.children;
+  write(name, label);
+  write(value, text);
+  row.dataset.long = String(long);
+  // A box that scrolls must be reachable by keyboard.
+  value.setAttribute("role", long ? "region" : "group");
+  if (long) value.setAttribute("tabindex", "0");
+  else value.removeAttribute("tabindex");
 }

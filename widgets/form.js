@@ -1,13 +1,14 @@
-// The form of a call: each value in a control of its own. Python has normalised the schema, and will apply and validate
-// what is sent: only what the person changed.
+// The form of a call: each value in a control of its own. Python has normalised the schema, and checks what is sent:
+// only what the person changed.
 
 import { drawContext } from "./context.js";
 import { editsOf } from "./form_edits.js";
 import { drawField } from "./form_field.js";
 import { findFaults, isMap, plant, spotAt, spotsOf } from "./form_spot.js";
+import { withInstead } from "./instead.js";
 import { div } from "./kit.js";
 
-/** @param {any} props  as hitl_nb/cards/form.py makes them */
+/** @param {any} props  of cards/form.py */
 function formRoot({ form, value, layout, mode }) {
   const places = layout.map(({ path, branch }) => [JSON.stringify(path), branch]).reverse();
   const plan = { fill: mode === "answer", layout: new Map(places) };
@@ -22,8 +23,8 @@ function setErrors(root, errors) {
   }
 }
 
-/** @type {import("./frame.js").Card}  `touched` in a draft is the spot that changed last (undefined: any). */
-export const form = {
+/** @type {import("./frame.js").Card}  `touched`: the spot that changed last. */
+const form = {
   seed: (props) => ({ root: formRoot(props) }),
   answer: ({ root }) => ({ edits: editsOf(root) }),
   confirm: (label, { root }, { mode }) => (mode === "review" && editsOf(root).length ? `${label} changes` : label),
@@ -64,3 +65,5 @@ export const form = {
     };
   },
 };
+
+export default withInstead(form);

@@ -59,7 +59,8 @@ export function drawFrame(store, key, card) {
     frameHead(part, call());
     if (state === "decided") return frameDecided(part, call().record, store.held(key));
     const several = call().turn?.several === true;
-    if (!several) frameFault(part, drawCard);
+    part.body.dataset.card = call().card; // where the styles of another package's card end
+    if (!several && frameFault(part, drawCard) && call().status === "executing") store.report(call(), part.fault);
     // Where several are asked each has a card with all of it.
     part.el.toggleAttribute("data-several", several);
     // What is in use will be shut, and the page must not take the next key for its own.
@@ -182,7 +183,10 @@ function frameHead(part, { title, name, message, warning, about, record }) {
   writeOrHide(part.about, record ? "" : about); // a record has it among its rows
 }
 
-/** Draw, and on an error say which; Confirm then stays shut, because nobody can approve what is not shown. */
+/**
+ * Draw, and on an error say which; Confirm then stays shut, because nobody can approve what is not shown.
+ * @returns {boolean} whether there is an error
+ */
 function frameFault(part, draw) {
   try {
     draw();
@@ -192,6 +196,7 @@ function frameFault(part, draw) {
     part.thrown = String(error);
   }
   part.body.hidden = part.fault !== "";
+  return part.body.hidden;
 }
 
 function frameControls(part, call, state, card) {

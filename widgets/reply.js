@@ -10,7 +10,7 @@ import { drawWords } from "./words.js";
  */
 
 /** @type {import("./frame.js").Card} */
-export const reply = {
+export default {
   seed: () => ({ text: "" }),
   answer: ({ text, choice }) => (choice === undefined ? { text } : { choice }),
   check: ({ text, choice }) => {

@@ -3,43 +3,45 @@
 // The default export is a function, because anywidget gives `initialize` and `render` different model objects: what
 // they share (one store a run, however many views) can only be found through this closure.
 
-import { approval } from "./approval.js";
-import { choice } from "./choice.js";
-import { form } from "./form.js";
+import { CARDS, OTHERS } from "./cards.js";
 import { drawFrame } from "./frame.js";
-import { withInstead } from "./instead.js";
 import { explain, h } from "./kit.js";
 import { drawMessage, drawNote } from "./message.js";
-import { plain } from "./plain.js";
-import { reply } from "./reply.js";
-import { stepReview } from "./step_review.js";
 import { RunStore } from "./store.js";
-import { text } from "./text.js";
-import { timePicker } from "./time_picker.js";
 
-/** @type {Map<string, import("./frame.js").Card>} */
-const RUN_CARDS = new Map([
-  ["approval", approval],
-  ["choice", choice],
-  ["form", withInstead(form)],
-  ["plain", plain],
-  ["reply", reply],
-  ["step_review", stepReview],
-  ["text", text],
-  ["time_picker", timePicker],
-]);
+/** @typedef {import("./frame.js").Card} Card */
 
 const RUN_SILENCE = "No word from the kernel yet. If it is idle, reload the page or run the cell again.";
 
-export default () => {
+export default async () => {
   const store = new RunStore();
+  const others = [...OTHERS].map(async ([name, text]) => /** @type {[string, Card]} */ ([name, await loadCard(name, text)]));
+  const cards = new Map([...CARDS, ...(await Promise.all(others))]);
   return {
     initialize: ({ model, signal }) => store.connect(model, signal),
-    render: ({ el, signal }) => drawRun(store, el, signal),
+    render: ({ el, signal }) => drawRun(store, cards, el, signal),
   };
 };
 
-function drawRun(store, el, signal) {
+const RUN_PATIENCE = 5000; // for a module of somebody else that never ends
+
+/** The card of another package, from a module of its own; one that fails is told of when it should be drawn. */
+async function loadCard(name, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const late = new Promise((_, refuse) => setTimeout(() => refuse(new Error("it takes too long to load")), RUN_PATIENCE));
+  try {
+    const { default: card } = await Promise.race([import(url), late]);
+    for (const part of ["seed", "draw", "answer"])
+      if (typeof card?.[part] !== "function") throw new Error(`its \`export default\` has no \`${part}\``);
+    return card;
+  } catch (error) {
+    return missingCard(`the card \`${name}\` failed: ${explain(error)}`);
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+function drawRun(store, cards, el, signal) {
   // JupyterLab would take keys pressed in a card for its own: "d d" on a checkbox deletes the cell.
   const list = h("div", { class: "hitl-run", "data-lm-suppress-shortcuts": "true" });
   const silence = h("p", { class: "hitl-silence", role: "status", text: RUN_SILENCE });
@@ -54,7 +56,7 @@ function drawRun(store, el, signal) {
     let before = list.firstElementChild;
     for (const [key, item] of store.items) {
       const known = drawn.get(key);
-      const node = known ?? { ...drawItem(store, item), kind: runKind(item) };
+      const node = known ?? { ...drawItem(store, cards, item), kind: runKind(item) };
       drawn.set(key, node);
       // Only what is out of place is moved: a moved element loses the focus.
       if (node.el === before) before = before.nextElementSibling;
@@ -81,16 +83,16 @@ function runGuard(node) {
   }
 }
 
-function drawItem(store, { key, type, card }) {
-  if (type === "call") return drawFrame(store, key, RUN_CARDS.get(card) ?? missingCard(card));
+function drawItem(store, cards, { key, type, card }) {
+  if (type === "call") return drawFrame(store, key, cards.get(card) ?? missingCard(`there is no card called \`${card}\` in this version of hitl_nb.`));
   if (type === "message") return drawMessage(() => store.items.get(key));
   return drawNote(() => store.items.get(key));
 }
 
-/** @returns {import("./frame.js").Card} */
-function missingCard(name) {
+/** @param {string} why @returns {Card} */
+function missingCard(why) {
   const draw = () => {
-    throw new Error(`there is no card called \`${name}\` in this version of hitl_nb.`);
+    throw new Error(why);
   };
   return { seed: () => ({}), answer: draw, draw };
 }

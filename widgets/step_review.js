@@ -12,7 +12,7 @@ import { fillRows, h, uid, write, writeOrHide } from "./kit.js";
 const stepChoice = (draft, steps) => steps.map((step, index) => draft?.[index] ?? step.checked);
 
 /** @type {import("./frame.js").Card} */
-export const stepReview = {
+export default {
   seed: ({ steps }) => stepChoice(undefined, steps),
   answer: (draft, { steps }) => ({ checked: stepChoice(draft, steps) }),
   confirm: (label, draft, { steps }) => {

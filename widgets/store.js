@@ -36,6 +36,8 @@ export class RunStore {
   #outbox = new Map();
   /** @type {Map<string, string>} the click that is not acknowledged yet, by item key; its call may be decided by now */
   #clicks = new Map();
+  /** @type {Map<string, string>} the card that could not be drawn, by item key */
+  #reported = new Map();
   /** @type {Set<(keys?: Set<string>) => void>} */
   #watchers = new Set();
   /** @type {any} */
@@ -87,6 +89,13 @@ export class RunStore {
     this.hold(key, { phase: "sending", error: "" });
     this.#send(this.#outbox.get(key));
     if (!this.#timer) this.#later(POLL_MS);
+  }
+
+  /** Tell the kernel, once a card, that it cannot be drawn here: it has another one. */
+  report({ key, id, card }, error) {
+    if (this.#reported.get(key) === card) return;
+    this.#reported.set(key, card);
+    this.#send({ op: "failed", call_id: id, card, error });
   }
 
   #receive(message) {

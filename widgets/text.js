@@ -6,7 +6,7 @@ import { drawWords } from "./words.js";
 /** @typedef {{ rows: any[], long: boolean, placeholder: string, initial: string }} TextProps */
 
 /** @type {import("./frame.js").Card} */
-export const text = {
+export default {
   seed: ({ initial = "" }) => ({ text: initial }),
   answer: ({ text }) => ({ text }),
   check: ({ text }) => (text.trim() ? undefined : { error: "Nothing is written yet.", draft: { text, wrong: true } }),

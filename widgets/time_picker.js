@@ -10,7 +10,7 @@ import { drawOptions } from "./options.js";
  */
 
 /** @type {import("./frame.js").Card} */
-export const timePicker = {
+export default {
   seed: () => ({ chosen: null }),
   answer: ({ chosen }) => ({ chosen: [chosen] }),
   check: ({ chosen }, { slots, loading }) => {

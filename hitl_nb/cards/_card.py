@@ -6,8 +6,9 @@ validated arguments, so that nothing is rounded, reordered or invented on the wa
 
 import functools
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
@@ -32,15 +33,26 @@ class Row:
     """Chosen, not chosen, or neither."""
 
 
+known_cards: "dict[str, type[Card]]" = {}
+"""The cards that were defined so far, by what the browser calls them."""
+
+
 class Card:
-    """The base of the built-in cards: made from a `Call`, drawn by ``widgets/<module>.js``.
+    """The base of all cards: made from a `Call`, drawn by an ES module.
 
     Subclasses say what the browser needs (`props`), what a person's click means (`answer`) and what stays in the
-    notebook (`headline`, `rows`).
+    notebook (`headline`, `rows`). A package adds a card by a subclass in ``render=``; with an entry point in the group
+    ``hitl_nb.cards`` it is in every run from its beginning, and in the gallery.
     """
 
-    module: ClassVar[str]
-    """The name of the ES module in ``widgets/``."""
+    module: ClassVar[str | Path]
+    """The ES module that draws it: ``Path(__file__).with_name("stars.js")``, or the name of one of ours."""
+
+    style: ClassVar[str | Path | None] = None
+    """Its stylesheet, in the same way; what another package writes there reaches the inside of the card only."""
+
+    example: ClassVar[Mapping[str, Any] | None] = None
+    """Arguments of a call that the gallery draws it with."""
 
     streams: ClassVar[bool] = True
     """Drawn from ``inProgress`` on, with the partial arguments as a preview."""
@@ -58,9 +70,27 @@ class Card:
     def __init__(self, call: Call) -> None:
         self.call = call
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Be known to the next run that is shown."""
+        super().__init_subclass__(**options)
+        if "module" in vars(cls):
+            known_cards[cls.called()] = cls
+
+    @classmethod
+    def called(cls) -> str:
+        """Return what the browser calls it: one of ours by its module, another by the class that has one."""
+        if isinstance(cls.module, str):
+            return cls.module
+        owner = next(each for each in cls.__mro__ if "module" in vars(each))
+        return f"{owner.__module__}.{owner.__qualname__}"
+
     def props(self) -> dict[str, Any]:
         """Give what the browser draws, from ``call.args`` as far as they are there: plain JSON."""
         raise NotImplementedError
+
+    def context(self) -> list[dict[str, Any]]:
+        """Give what the question is about, its arguments, as ``drawContext`` of ``context.js`` draws them."""
+        return row_props(argument_rows(self.call))
 
     def shown(self) -> tuple[dict[str, Any], bool]:
         """Give `props` with every invisible character written out, and whether there was any."""
@@ -105,7 +135,8 @@ class Card:
 
     def rows(self) -> Sequence[Row]:
         """Give the lines of the record: what was asked, and what was answered."""
-        raise NotImplementedError
+        answer = [answer_row(self.call)] if self.call.approved and self.call.answer is not None else []
+        return [*argument_rows(self.call), *answer]
 
 
 def value_of(args: Any, name: str, default: Any = None) -> Any:

@@ -14,8 +14,9 @@ from hitl_nb._process import user_name
 from hitl_nb._transcript import CallEntry, Entry, MessageEntry
 from hitl_nb.cards._card import Card
 from hitl_nb.cards._record import compared_by_identity, record_of
-from hitl_nb.cards._registry import card_of, fall_back
+from hitl_nb.cards._registry import card_of, check_drawable, fall_back, use_default
 from hitl_nb.cards._text import WARNING, visible, visible_line
+from hitl_nb.errors import FrontendError
 
 Item = dict[str, Any]
 
@@ -53,7 +54,13 @@ def headline_of(call: Call, *, passed: bool = False) -> Item:
 
 def _call_item(call: Call, warnings: dict[str, str], passed: bool) -> Item:
     try:
-        return _framed(call, card_of(call), warnings.get(call.occurrence), passed)
+        card = card_of(call)
+        check_drawable(card)
+        return _framed(call, card, warnings.get(call.occurrence), passed)
+    except FrontendError as error:
+        use_default(call)
+        warnings[call.occurrence] = f"Its own card cannot be drawn: {error} The default card instead."
+        return _call_item(call, warnings, passed)
     except Exception as error:
         card = fall_back(call)
         warnings[call.occurrence] = f"Its own card cannot show this call: {error}"
@@ -67,14 +74,14 @@ def _framed(call: Call, card: Card, warning: str | None, passed: bool) -> Item:
     return {
         "key": call.occurrence,
         "type": "call",
-        "card": card.module,
+        "card": card.called(),
         "id": call.occurrence,
         "name": visible(call.name),
         "title": visible(_title(call.name)),
         "message": visible(call.message),
         "status": call.status,
         "turn": turn,
-        "warning": "\n".join(line for line in (warning, WARNING if escaped else None) if line) or None,
+        "warning": "\n".join(line for line in (visible(warning or ""), WARNING if escaped else None) if line) or None,
         "about": compared_by_identity(call) or None,
         "error": visible(call.error) if call.error else None,
         "confirm": card.confirm,
@@ -143,7 +150,7 @@ class Updates:
 
     Args:
         send: Gives a message to the browser.
-        on_answer: Called with a ``respond`` or ``decline`` message of the browser.
+        on_answer: Called with a ``respond``, ``decline`` or ``failed`` message of the browser.
         on_drawn: Called when a browser says that it is there.
     """
 
@@ -189,7 +196,7 @@ class Updates:
             self.have = max(self.have, have if isinstance(have, int) else 0)
             self._on_drawn()
             self._resync(have)
-        elif op in ("respond", "decline"):
+        elif op in ("respond", "decline", "failed"):
             self._on_answer(content)
 
     def _resync(self, have: Any) -> None:

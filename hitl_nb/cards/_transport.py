@@ -13,7 +13,7 @@ import ipywidgets
 import traitlets
 
 from hitl_nb.cards._protocol import Item, Updates
-from hitl_nb.cards._registry import script, style
+from hitl_nb.cards._registry import all_cards, script, style
 
 FLUSH = 0.05
 """Seconds between two updates at most: a comm message costs more than what is in it."""
@@ -23,7 +23,7 @@ class CardList(anywidget.AnyWidget):
     """Draws items in order.
 
     Args:
-        on_answer: Called in the loop's thread with a ``respond`` or ``decline`` message of the browser.
+        on_answer: Called in the loop's thread with a ``respond``, ``decline`` or ``failed`` message of the browser.
         on_drawn: Called when a browser says that it is there.
     """
 
@@ -41,6 +41,8 @@ class CardList(anywidget.AnyWidget):
 
     def __init__(self, on_answer: Callable[[dict[str, Any]], None], on_drawn: Callable[[], None]) -> None:
         super().__init__()
+        self.draws = frozenset(all_cards())
+        """The cards that it can draw: those that were known when it began."""
         self._loop = asyncio.get_running_loop()
         self._updates = Updates(self.send, on_answer, on_drawn)
         self._timer: asyncio.TimerHandle | None = None
@@ -110,10 +112,19 @@ class Slots:
         self._widgets: dict[str, Any] = {}
         self._reserved = ""
 
-    def home_of(self, key: str) -> CardList:
-        """Give the list that the item with this key stands in; a new one comes last."""
+    def home_of(self, key: str, card: str = "") -> CardList:
+        """Give the list that the item with this key stands in; a new one comes last.
+
+        Args:
+            key: The key.
+            card: The card that draws it. One that was not known when the list began is drawn by another list.
+        """
         if key not in self._homes:
             if self._reserved:
+                self._begin_list()
+            self._homes[key] = self.lists[-1]
+        if card and card not in self._homes[key].draws:
+            if card not in self.lists[-1].draws:
                 self._begin_list()
             self._homes[key] = self.lists[-1]
         return self._homes[key]

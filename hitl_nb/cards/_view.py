@@ -26,6 +26,7 @@ from hitl_nb.cards._record import bundle, metadata_of, record_of_call
 from hitl_nb.cards._registry import card_of, has_preview, rendered, use_default
 from hitl_nb.cards._text import visible
 from hitl_nb.cards._transport import CardList, Slots
+from hitl_nb.cards.plain import Plain
 from hitl_nb.errors import HitlError
 
 # -- screen → kernel: what people do on the cards of one view ------------------------------------------------
@@ -145,6 +146,7 @@ def _decide(call: Call, message: dict[str, Any]) -> bool:
 # -- transcript → screen -------------------------------------------------------------------------------------
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+_LONGEST_FAULT = 500
 _OBSERVED = ("args", "status", "turn", "error")
 
 
@@ -164,7 +166,7 @@ class RunView:
         self._warnings: dict[str, str] = {}
         self._passed: set[str] = set()
         self._clicks = Clicks(lambda occurrence: self._observed.get(occurrence), self._redraw, self._acknowledge)
-        self._slots = Slots(lambda: CardList(self._clicks.take, self._on_drawn))
+        self._slots = Slots(lambda: CardList(self._take, self._on_drawn))
         self._observed: dict[str, Call] = {}
         self._own: set[str] = set()
         self._rendered: dict[str, str] = {}
@@ -208,7 +210,7 @@ class RunView:
         passed = call.occurrence in self._passed
         by_user = call.occurrence in self._own and call.outcome is None
         item = headline_of(call, passed=passed) if by_user else item_of(entry, self._warnings, passed=passed)
-        self._slots.home_of(call.occurrence).put(item)
+        self._slots.home_of(call.occurrence, str(item.get("card") or "")).put(item)
 
     def _redraw(self, call: Call) -> None:
         self._changed(CallEntry(key=call.occurrence, call=call))
@@ -314,6 +316,25 @@ class RunView:
         self._redraw(call)
 
     # -- screen → kernel ----------------------------------------------------------------------------------
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if message["op"] == "failed":
+            self._card_failed(message)
+        else:
+            self._clicks.take(message)
+
+    def _card_failed(self, message: dict[str, Any]) -> None:
+        """Draw a call by the default card, since a browser could not draw it by its own."""
+        call = self._observed.get(str(message.get("call_id")))
+        if call is None or call.decided:
+            return
+        card = card_of(call)
+        if isinstance(card, Plain) or card.called() != message.get("card"):
+            return  # said before, of a card that is gone
+        why = str(message.get("error"))[:_LONGEST_FAULT]
+        self._warnings[call.occurrence] = f"Its own card could not be drawn ({why}); the default card instead."
+        use_default(call)
+        self._redraw(call)
 
     def _on_drawn(self) -> None:
         self.drawn.set()

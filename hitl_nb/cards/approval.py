@@ -1,11 +1,12 @@
 """A yes or no, with a hint of the risk and room for a reason."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from hitl_nb._calls import NOT_ACCEPTED, Call, accepted_as, proposal_of
 from hitl_nb._schema import MISSING
-from hitl_nb.cards._card import Card, Row, approved_headline, argument_rows, change_rows, row_props, value_of
+from hitl_nb.cards._card import Card, Row, approved_headline, argument_rows, change_rows, value_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 
@@ -22,7 +23,8 @@ class Approval(Card):
         ask_reason: Whether the person may (``optional``) or must (``required``) say why; None asks for no reason.
     """
 
-    module: ClassVar[str] = "approval"
+    module: ClassVar[str | Path] = "approval"
+    style: ClassVar[str | Path | None] = "approval"
     confirm: ClassVar[str] = "Approve"
 
     def __init__(
@@ -42,7 +44,7 @@ class Approval(Card):
 
     def props(self) -> dict[str, Any]:
         """Give the rows to read, the risk and whether there is a reason to give."""
-        return {"rows": row_props(argument_rows(self.call)), "risk": self._risk, "reason": self._ask_reason}
+        return {"rows": self.context(), "risk": self._risk, "reason": self._ask_reason}
 
     def answer(self, value: Any) -> Any:
         """Give the yes in the form that the answer type takes.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from enum import Enum
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from hitl_nb._calls import Call
@@ -124,7 +125,8 @@ class Choice(Card):
         note: The field that says more about it; default: ``note`` or ``description``.
     """
 
-    module: ClassVar[str] = "choice"
+    module: ClassVar[str | Path] = "choice"
+    style: ClassVar[str | Path | None] = "choice"
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ JSON Schema does both.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from hitl_nb._calls import AnswerType, Call, Handle, edits_of, is_as_proposed, proposal_of
@@ -138,7 +139,8 @@ class Form(Card):
         initial: What the answer starts from, in place of an empty form; then nothing is reviewed.
     """
 
-    module: ClassVar[str] = "form"
+    module: ClassVar[str | Path] = "form"
+    style: ClassVar[str | Path | None] = "form"
     tells_edits: ClassVar[bool] = True
 
     def __init__(self, call: Call, *, initial: Any = MISSING) -> None:
@@ -253,7 +255,7 @@ def _edits_in(value: Any) -> list[Mapping[str, Any]]:
 # characters goes as it is, and its place is shown as JSON text, in which these characters are written out.
 
 Wire = Any
-Path = list[str | int]
+Steps = list[str | int]
 
 _WORDS: Final = frozenset({"title", "description", "note", "label"})
 """What a form has to read; all else in it is data."""
@@ -280,7 +282,7 @@ def readable_form(form: Wire) -> tuple[Wire, bool]:
 
 def readable_value(value: Wire, layout: list[dict[str, Any]]) -> tuple[Wire, list[dict[str, Any]], bool]:
     """Give a value (as of `to_wire`) and its layout, with a JSON box wherever a text hides something."""
-    boxes: list[Path] = []
+    boxes: list[Steps] = []
     shown = _boxed(value, [], boxes)
     if not boxes:
         return value, layout, False
@@ -288,7 +290,7 @@ def readable_value(value: Wire, layout: list[dict[str, Any]]) -> tuple[Wire, lis
     return shown, [*others, *({"path": path, "branch": None} for path in boxes)], True
 
 
-def _boxed(wire: Wire, path: Path, boxes: list[Path]) -> Wire:
+def _boxed(wire: Wire, path: Steps, boxes: list[Steps]) -> Wire:
     # Line ends of the other kind hide nothing; the browser keeps them.
     if isinstance(wire, str) and suspicious(wire.replace("\r\n", "\n")):
         boxes.append(path)
@@ -306,7 +308,7 @@ def _boxed(wire: Wire, path: Path, boxes: list[Path]) -> Wire:
     return wire
 
 
-def _boxed_object(entries: list[Any], path: Path, boxes: list[Path]) -> Wire:
+def _boxed_object(entries: list[Any], path: Steps, boxes: list[Steps]) -> Wire:
     # A key that hides something cannot be shown as a label: the whole object becomes JSON text.
     if any(isinstance(key, str) and suspicious(key) for key, _ in entries):
         boxes.append(path)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from hitl_nb._calls import confirmed, is_as_proposed
@@ -12,7 +13,7 @@ from hitl_nb.cards._card import Card, Row, answer_form_of, argument_rows, change
 class Plain(Card):
     """Shows all arguments, read-only. Confirm answers with what was proposed, exactly."""
 
-    module: ClassVar[str] = "plain"
+    module: ClassVar[str | Path] = "plain"
 
     def props(self) -> dict[str, Any]:
         """Give one row an argument."""

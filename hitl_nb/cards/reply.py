@@ -1,10 +1,11 @@
 """A question that is answered by one of a few buttons, or in words."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from hitl_nb._calls import Call
-from hitl_nb.cards._card import Card, Row, answer_row, argument_rows, row_props
+from hitl_nb.cards._card import Card, Row, answer_row, argument_rows
 from hitl_nb.errors import InvalidValue
 
 
@@ -17,7 +18,7 @@ class QuickReply(Card):
         label: What stands above the box.
     """
 
-    module: ClassVar[str] = "reply"
+    module: ClassVar[str | Path] = "reply"
     confirm: ClassVar[str] = "Send"
 
     def __init__(
@@ -29,7 +30,7 @@ class QuickReply(Card):
 
     def props(self) -> dict[str, Any]:
         """Give the rows to read, the buttons, and what stands above the box."""
-        return {"rows": row_props(argument_rows(self.call)), "choices": list(self._choices), "label": self._label}
+        return {"rows": self.context(), "choices": list(self._choices), "label": self._label}
 
     def answer(self, value: Any) -> Any:
         """Give what the button of ``{"choice": index}`` stands for, or the text of ``{"text": words}``.

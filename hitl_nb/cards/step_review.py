@@ -5,6 +5,7 @@ person's choice (facts/copilotkit.md §0.1). Here the choice is made from the co
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from hitl_nb._calls import Call
@@ -28,7 +29,8 @@ class StepReview(Card):
     A step that nobody touched keeps its status, whatever it is.
     """
 
-    module: ClassVar[str] = "step_review"
+    module: ClassVar[str | Path] = "step_review"
+    style: ClassVar[str | Path | None] = "step_review"
 
     def __init__(
         self,

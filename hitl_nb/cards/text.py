@@ -1,10 +1,11 @@
 """A question that is answered in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from hitl_nb._calls import Call
-from hitl_nb.cards._card import Card, Row, answer_row, argument_rows, row_props
+from hitl_nb.cards._card import Card
 from hitl_nb.cards._text import visible
 from hitl_nb.errors import InvalidValue
 
@@ -19,7 +20,7 @@ class Text(Card):
         initial: What the box starts with.
     """
 
-    module: ClassVar[str] = "text"
+    module: ClassVar[str | Path] = "text"
     confirm: ClassVar[str] = "Answer"
 
     def __init__(self, call: Call, *, long: bool = False, placeholder: str = "", initial: str = "") -> None:
@@ -29,7 +30,7 @@ class Text(Card):
     def props(self) -> dict[str, Any]:
         """Give the rows to read and the box."""
         return {
-            "rows": row_props(argument_rows(self.call)),
+            "rows": self.context(),
             "long": self._long,
             "placeholder": self._placeholder,
             "initial": self._initial,
@@ -50,8 +51,3 @@ class Text(Card):
     def headline(self) -> str:
         """Give that there is an answer."""
         return "Answered"
-
-    def rows(self) -> Sequence[Row]:
-        """Give what was asked and what was answered."""
-        answer = [answer_row(self.call)] if self.call.approved and self.call.answer is not None else []
-        return [*argument_rows(self.call), *answer]

@@ -4,10 +4,11 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from hitl_nb._calls import Call
-from hitl_nb.cards._card import Card, Row, argument_rows, row_props
+from hitl_nb.cards._card import Card, Row, argument_rows
 from hitl_nb.cards._text import plain
 from hitl_nb.cards.choice import Described, chosen_of, described, is_option
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
@@ -23,7 +24,8 @@ class TimePicker(Card):
             opens, and the card says that it is loading meanwhile.
     """
 
-    module: ClassVar[str] = "time_picker"
+    module: ClassVar[str | Path] = "time_picker"
+    style: ClassVar[str | Path | None] = "time_picker"
 
     def __init__(self, call: Call, *, slots: Iterable[Any] | Callable[[Call], Any]) -> None:
         super().__init__(call)
@@ -40,7 +42,7 @@ class TimePicker(Card):
         """Give the rows to read and the slots, once they are there."""
         slots = self._slots or []
         return {
-            "rows": row_props(argument_rows(self.call)),
+            "rows": self.context(),
             "slots": [{"label": slot.label, "note": slot.note, "group": slot.group} for slot in slots],
             "loading": self._slots is None,
         }

@@ -1,4 +1,4 @@
-// The kernel's side of the protocol (hitl_nb/cards/_root.py), scripted: items go out as patches, a `hello` is answered
+// The kernel's side of the protocol (hitl_nb/cards/_protocol.py), scripted: items go out as patches, a `hello` is answered
 // with the state, the first answer to a call wins. Messages to the browser whose numbers are in `lost` do not arrive.
 
 class FakeKernel {
@@ -43,6 +43,7 @@ class FakeKernel {
   }
 
   #handle(content) {
+    if (content.op === "failed") return; // `sent` has it; what the kernel then shows is for tests of both halves
     if (content.op !== "hello") return this.#answer(content);
     if (content.have === this.seq && content.have !== 0) return this.#tell({ op: "same" });
     this.#tell({ op: "snapshot", items: [...this.#items.values()] });

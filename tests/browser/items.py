@@ -1,4 +1,4 @@
-"""Items as the kernel sends them (hitl_nb/cards/_items.py), with what a test does not care about filled in."""
+"""Items as the kernel sends them (hitl_nb/cards/_protocol.py), with what a test does not care about filled in."""
 
 from typing import Any
 

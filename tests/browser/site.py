@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hitl_nb._frontend import linked, stylesheet
+from hitl_nb.cards._registry import script, style
 from tests.browser.states import STATES
 
 HERE = Path(__file__).parent
@@ -28,9 +29,9 @@ def resource(url: str) -> tuple[str, str] | None:
 
 def _text(path: str) -> str | None:
     if path == "run.js":
-        return linked("run")
+        return script()
     if path == "kit.css":
-        return stylesheet("kit")
+        return style()
     if path == "states.json":
         return json.dumps(STATES)
     if path in ("light.css", "dark.css"):

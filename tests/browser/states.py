@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.browser.form_states import FORM_STATES
 from tests.browser.items import Item, arg, call, message, note, record, review, row, step
+from tests.browser.other_states import OTHER_STATES
 from tests.browser.small_states import SMALL_STATES
 from tests.browser.turn_states import TURN_STATES
 
@@ -87,4 +88,5 @@ STATES: dict[str, dict[str, Any]] = {
     **FORM_STATES,
     **SMALL_STATES,
     **TURN_STATES,
+    **OTHER_STATES,
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hitl_nb._frontend import ROOT, linked, stylesheet
+from hitl_nb.cards._registry import script
 from hitl_nb.errors import FrontendError
 
 ENTRIES = [
@@ -34,7 +35,9 @@ def test_the_run_is_an_entry():
 def test_every_entry_stands_alone(name):
     text = linked(name)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    assert not re.search(r"^import|from [\"']|\bimport\(", code, re.MULTILINE)
+    assert not re.search(r"^import|from [\"']", code, re.MULTILINE)
+    # A run imports the cards of other packages, whose texts it carries.
+    assert re.findall(r"\bimport\(.*?\)", code) == (["import(url)"] if name == "run" else [])
     assert len(re.findall(r"^export ", text, re.MULTILINE)) == 1
     assert re.search(r"^export default", text, re.MULTILINE)
 
@@ -42,6 +45,15 @@ def test_every_entry_stands_alone(name):
 @pytest.mark.parametrize("name", ENTRIES)
 def test_every_entry_is_small(name):
     assert len(linked(name).encode()) < 100_000
+
+
+def test_a_run_with_all_our_cards_is_small():
+    assert len(script().encode()) < 100_000
+
+
+def test_every_card_of_ours_is_in_a_run():
+    names = {name for name in ENTRIES if name != "run"}
+    assert names == set(re.findall(r'^  \["(\w+)", card_\1\],$', script(), re.MULTILINE))
 
 
 def test_the_form_is_small():
@@ -55,8 +67,11 @@ def test_no_widget_knows_a_way_to_markup_or_to_evaluate(path):
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|new Function", text)
 
 
-def test_the_stylesheet_has_only_names_of_our_own():
-    names = set(re.findall(r"\.(-?[a-z][\w-]*)", re.sub(r"/\*.*?\*/|\d\.\d+|\.\d+", "", stylesheet("kit"))))
+@pytest.mark.parametrize("name", [path.stem for path in sorted(ROOT.glob("*.css"))])
+def test_the_stylesheets_have_only_names_of_our_own(name):
+    names = set(
+        re.findall(r"\.(-?[a-z][\w-]*)", re.sub(r"/\*.*?\*/|\d\.\d+|\.\d+", "", stylesheet(name), flags=re.DOTALL))
+    )
     assert names
     assert all(name.startswith("hitl-") for name in names)
 
