@@ -6,24 +6,24 @@ can be checked only where a tool is about to run.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal
 
 from hitl_nb._calls import frozen
 from hitl_nb.cards import Approval
-from hitl_nb.crewai._hooks import AskingHook, ToolCall, refusals, spelled
+from hitl_nb.crewai._hooks import AskingHook, ToolCall, ToolContext, refusals, spelled
 from hitl_nb.crewai._install import Installation, install
 from hitl_nb.crewai._run import ask_from_thread, checks, framework
 from hitl_nb.errors import ChangedWhileWaiting, NotApproved, UsageError
-from hitl_nb.people import people_of
+from hitl_nb.people import Person, people_of
 
 
 def approve_tools(
-    tools: Iterable[Any] | str | None = None,
+    tools: Iterable[object] | str | None = None,
     *,
     when: Callable[[dict[str, Any]], bool] | None = None,
-    people: Any = None,
+    people: Person | Sequence[Person] | None = None,
 ) -> "ToolGate":
     """Have a person approve every call of these tools, with exactly these arguments, before it runs.
 
@@ -51,7 +51,13 @@ def approve_tools(
 class ToolGate(AskingHook):
     """What `approve_tools` gives: a hook before each tool call."""
 
-    def __init__(self, tools: Any, *, when: Any, people: Any) -> None:
+    def __init__(
+        self,
+        tools: object,
+        *,
+        when: Callable[[dict[str, Any]], bool] | None,
+        people: Person | Sequence[Person] | None,
+    ) -> None:
         if when is not None and not callable(when):
             raise UsageError(
                 f"`when` of `approve_tools` is `{when!r}`, not a function. "
@@ -91,7 +97,7 @@ class ToolGate(AskingHook):
         call.is_approved = True
         return None
 
-    def _lets_through(self, arguments: dict[str, Any]) -> bool:
+    def _lets_through(self, arguments: dict[str, object]) -> bool:
         """Whether nobody needs to be asked."""
         if self._when is None:
             return False
@@ -159,7 +165,7 @@ class Names:
         if not self._all and not self._names:
             raise UsageError(f"`approve_tools` names no tool, so it would ask about none. {_WRITE}")
 
-    def holds(self, context: Any, names: set[str]) -> bool:
+    def holds(self, context: ToolContext, names: set[str]) -> bool:
         """Whether a tool call is to be asked about.
 
         Args:
@@ -224,30 +230,30 @@ def _not_here(name: str, known: set[str]) -> str:
     )
 
 
-def _known(context: Any) -> set[str]:
+def _known(context: ToolContext) -> set[str]:
     """The names of all tools that this run has shown so far."""
     boxes = [getattr(owner, "tools", None) for owner in (*_agents(context), *_tasks(context))]
     for agent in _agents(context):
         executor = getattr(agent, "agent_executor", None)
         boxes += [getattr(executor, "tools", None), getattr(executor, "original_tools", None)]
-    tools = [tool for box in boxes if isinstance(box, list) for tool in box]
-    return {spelled(tool.name) for tool in tools if isinstance(getattr(tool, "name", None), str)}
+    names = [getattr(tool, "name", None) for box in boxes if isinstance(box, list) for tool in box]
+    return {spelled(name) for name in names if isinstance(name, str)}
 
 
-def _is_all_known(context: Any) -> bool:
+def _is_all_known(context: ToolContext) -> bool:
     """Whether these are all: servers and platforms hand theirs out when an agent's task begins."""
     others = [agent for agent in _agents(context) if agent is not context.agent]
     is_hidden = any(getattr(agent, "mcps", None) or getattr(agent, "apps", None) for agent in others)
     return not is_hidden and bool(_agents(context) or _tasks(context))
 
 
-def _agents(context: Any) -> list[Any]:
+def _agents(context: ToolContext) -> list[object]:
     crew = context.crew
     found = [context.agent, *(getattr(crew, "agents", None) or ()), getattr(crew, "manager_agent", None)]
     return [agent for agent in found if agent is not None]
 
 
-def _tasks(context: Any) -> list[Any]:
+def _tasks(context: ToolContext) -> list[object]:
     found = [context.task, *(getattr(context.crew, "tasks", None) or ())]
     return [task for task in found if task is not None]
 

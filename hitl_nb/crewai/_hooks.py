@@ -10,10 +10,10 @@ sent before the error came would be sent six times for one yes.
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
 from hitl_nb._calls import frozen, print_of
 from hitl_nb._encoding import encode_refusal
@@ -22,7 +22,36 @@ from hitl_nb.errors import HitlError, InvalidValue, NotApproved, UsageError
 
 _log = logging.getLogger("hitl_nb")
 
-Hook = Callable[[Any], Any]
+Hook = Callable[..., object]
+
+
+class ToolContext(Protocol):
+    """CrewAI's context of a tool call, as far as it is looked at here."""
+
+    agent: object
+    """Whose call it is."""
+
+    task: object
+    """What for."""
+
+    crew: object
+    """Among whom."""
+
+    tool: object
+    """What is called."""
+
+    tool_name: str
+    """By which name."""
+
+    tool_input: dict[str, object]
+    """With which arguments."""
+
+
+class NamedTool(Protocol):
+    """A tool of CrewAI's."""
+
+    name: str
+    """As whoever wrote it spelled it."""
 
 
 class ToolCall:
@@ -35,19 +64,19 @@ class ToolCall:
         context: CrewAI's context, as the first hook gets it.
     """
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: ToolContext) -> None:
         self.context = context
-        self.name: str = context.tool_name
+        self.name = context.tool_name
         self.names = {self.name, spelled(getattr(context.tool, "name", None) or self.name)}
         """What the tool is called: of two with one name CrewAI calls the second ``send_mail_2``."""
-        self.arguments: dict[str, Any] = context.tool_input
+        self.arguments = context.tool_input
         self.is_approved = False
         self._was_empty = not self.arguments
         self._prints: list[str] = []
 
-    def look(self) -> dict[str, Any]:
+    def look(self) -> dict[str, object]:
         """Return a copy of the arguments for somebody to judge; from here on they must not change."""
-        copy: dict[str, Any] = frozen(self.arguments)
+        copy: dict[str, object] = frozen(self.arguments)
         self._prints.append(print_of(copy).digest)
         return copy
 
@@ -79,7 +108,7 @@ def spelled(name: str) -> str:
 class AskingHook:
     """A hook that asks a person, after all other hooks; what it has looked at is what runs, or nothing does."""
 
-    def __call__(self, context: Any) -> bool | None:
+    def __call__(self, context: ToolContext) -> bool | None:
         """Return False, or raise, unless this tool call may run."""
         return self.judge(ToolCall(context))
 
@@ -93,13 +122,13 @@ class Refusals:
 
     def __init__(self) -> None:
         # By identity of the input, which is the same dict before and after the call; kept, so that no id is reused.
-        self._texts: dict[int, tuple[Any, str]] = {}
+        self._texts: dict[int, tuple[object, str]] = {}
 
     def note(self, call: ToolCall, status: str, reason: str | None) -> None:
         """Keep what the model has to hear about this call; the first word counts."""
         self._texts.setdefault(id(call.arguments), (call.arguments, encode_refusal(status, reason)))
 
-    def tell(self, context: Any) -> str | None:
+    def tell(self, context: ToolContext) -> str | None:
         """Return the tool's result in place of CrewAI's own words; the hook after a tool call."""
         withdraw(context.tool_input)
         _, text = self._texts.pop(id(context.tool_input), (None, None))
@@ -122,11 +151,11 @@ def closed_hooks() -> Iterator[None]:
         yield
 
 
-def _closing(dispatch: Any) -> Any:
+def _closing(dispatch: Any) -> Callable[..., object]:
     original = dispatch.run_hooks
 
     @functools.wraps(original)
-    def run_hooks(point: object, ctx: Any, hooks: Iterable[Hook], **options: object) -> Any:
+    def run_hooks(point: object, ctx: ToolContext, hooks: Iterable[Hook], **options: object) -> object:
         if point is not dispatch.InterceptionPoint.PRE_TOOL_CALL:
             return original(point, ctx, hooks, **options)
         call = ToolCall(ctx)
@@ -194,7 +223,7 @@ class Grant:
         self._state = "fresh"
         self._error: Exception | None = None
 
-    def covers(self, tool: Any) -> bool:
+    def covers(self, tool: NamedTool) -> bool:
         """Whether this is the tool, and it is not running already: then it calls itself, which is its own affair."""
         return self._state != "running" and spelled(tool.name) in self.call.names
 
@@ -219,7 +248,7 @@ class Grant:
         finally:
             self._state = "over"
 
-    def approved(self, given: object) -> dict[str, Any]:
+    def approved(self, given: object) -> dict[str, object]:
         """Return what the tool may be given, for what it would be given; CrewAI drops arguments that a tool has not.
 
         Raises:
@@ -228,7 +257,7 @@ class Grant:
         if isinstance(given, Mapping) and given.keys() <= self._value.keys():
             value = {name: self._value[name] for name in given}
             if print_of(value).digest == print_of(dict(given)).digest:
-                found: dict[str, Any] = frozen(value)
+                found: dict[str, object] = frozen(value)
                 return found
         raise InvalidValue(
             f"`{self.call.name}` was approved with other arguments than these, so it was NOT executed. "
@@ -260,8 +289,8 @@ def grants_kept() -> Iterator[None]:
 
 
 @contextmanager
-def _running(tool: Any, given: object) -> Iterator[Any]:
-    """Run a tool under the grant for it, if there is one; gives what to run it with."""
+def _running(tool: NamedTool, given: object) -> Iterator[Any]:
+    """Run a tool under the grant for it, if there is one; what it yields is what to run it with."""
     granted = next((each for each in reversed(_grants.get()) if each.covers(tool)), None)
     if granted is None:
         yield given
@@ -287,36 +316,36 @@ def single_runs() -> Iterator[None]:
 # CrewAI gives `run` its arguments by name, and `invoke` all of them in one.
 
 
-def _once(original: Callable[..., Any]) -> Callable[..., Any]:
+def _once(original: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(original)
-    def run(self: Any, *args: object, **kwargs: object) -> Any:
+    def run(self: NamedTool, *args: object, **kwargs: object) -> object:
         with _running(self, kwargs if not args else {**kwargs, "*": args}) as approved:
             return original(self, *approved.pop("*", ()), **approved)
 
     return run
 
 
-def _once_async(original: Callable[..., Any]) -> Callable[..., Any]:
+def _once_async(original: Callable[..., Awaitable[object]]) -> Callable[..., object]:
     @functools.wraps(original)
-    async def arun(self: Any, *args: object, **kwargs: object) -> Any:
+    async def arun(self: NamedTool, *args: object, **kwargs: object) -> object:
         with _running(self, kwargs if not args else {**kwargs, "*": args}) as approved:
             return await original(self, *approved.pop("*", ()), **approved)
 
     return arun
 
 
-def _once_given(original: Callable[..., Any]) -> Callable[..., Any]:
+def _once_given(original: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(original)
-    def invoke(self: Any, input: object, *args: object, **kwargs: object) -> Any:  # noqa: A002 - CrewAI's name
+    def invoke(self: NamedTool, input: object, *args: object, **kwargs: object) -> object:  # noqa: A002 - CrewAI's name
         with _running(self, input) as approved:
             return original(self, approved, *args, **kwargs)
 
     return invoke
 
 
-def _once_given_async(original: Callable[..., Any]) -> Callable[..., Any]:
+def _once_given_async(original: Callable[..., Awaitable[object]]) -> Callable[..., object]:
     @functools.wraps(original)
-    async def ainvoke(self: Any, input: object, *args: object, **kwargs: object) -> Any:  # noqa: A002 - CrewAI's name
+    async def ainvoke(self: NamedTool, input: object, *args: object, **kwargs: object) -> object:  # noqa: A002 - CrewAI's name
         with _running(self, input) as approved:
             return await original(self, approved, *args, **kwargs)
 

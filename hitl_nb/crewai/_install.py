@@ -1,15 +1,14 @@
 """All of CrewAI's questions to people, answered by cards from here until `uninstall`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any
 
 from hitl_nb.crewai._hooks import closed_hooks, grants_kept, single_runs
-from hitl_nb.crewai._questions import feedback_is_asked, flow_asks, hooks_ask, results_are_reviewed
 from hitl_nb.crewai._run import answering, doors
+from hitl_nb.crewai._surfaces import feedback_is_asked, flow_asks, hooks_ask, results_are_reviewed
 from hitl_nb.errors import MissingExtraError
-from hitl_nb.people import people_of
+from hitl_nb.people import Person, people_of
 
 _SURFACES = (
     partial(doors, grants_kept),
@@ -44,7 +43,7 @@ _held = ExitStack()
 class Installation:
     """One `install`; leaving its ``with`` block, or `uninstall`, takes it back."""
 
-    def __init__(self, people: Any) -> None:
+    def __init__(self, people: Person | Sequence[Person] | None) -> None:
         self._people = answering[-1] if people is None and answering else people_of(people)
         if not _stack:
             _held.enter_context(_surfaces())
@@ -70,7 +69,7 @@ class Installation:
         return f"<Installation: {state}>"
 
 
-def install(*, people: Any = None) -> Installation:
+def install(*, people: Person | Sequence[Person] | None = None) -> Installation:
     """Have every question that CrewAI asks a human answered by a card in the cell.
 
     ``@human_feedback``, ``flow.ask()``, ``Task(human_input=True)`` and ``context.request_human_input()`` in hooks: in

@@ -88,13 +88,13 @@ class CrewRun:
     people: Sequence[Person] | None = None
     """Who is asked: whoever was installed when the run began; None asks as `interrupt` does."""
 
-    waiting: set["Future[Any]"] = field(default_factory=set)
+    waiting: set["Future[object]"] = field(default_factory=set)
     """What the run's worker threads wait for."""
 
     broken: bool = False
     """Whether it was stopped or failed. Its worker threads may go on, but what they ask is asked no more."""
 
-    def answer_to(self, question: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    def answer_to(self, question: Callable[[], Coroutine[Any, Any, object]]) -> object:
         """Wait in a worker thread for the answer.
 
         Raises:
@@ -150,7 +150,7 @@ def ask_from_thread(message: str, payload: object = None, **options: Any) -> Any
         )
     run = _current.get() or _new_run()
 
-    async def question() -> Any:
+    async def question() -> object:
         return await interrupt(message, payload, **_for_whom(run, options))
 
     if run.loop is None:
@@ -192,6 +192,8 @@ def _loop_here() -> asyncio.AbstractEventLoop | None:
 
 # -- the doors ------------------------------------------------------------------------------------------------
 
+Within = Callable[[], AbstractContextManager[None]]
+
 _DOORS = (
     ("crewai.flow.runtime", "Flow", ("kickoff_async", "resume_async")),
     ("crewai.crew", "Crew", ("kickoff", "kickoff_async", "akickoff")),
@@ -201,7 +203,7 @@ _DOORS = (
 
 
 @contextmanager
-def doors(within: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+def doors(within: Within) -> Iterator[None]:
     """Let every way into a run of CrewAI note its loop, and give the user our errors as what they are.
 
     Args:
@@ -215,17 +217,17 @@ def doors(within: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
         yield
 
 
-def _door(original: Callable[..., Any], within: Callable[[], AbstractContextManager[None]]) -> Callable[..., Any]:
+def _door(original: Callable[..., object], within: Within) -> Callable[..., object]:
     if inspect.iscoroutinefunction(original):
 
         @functools.wraps(original)
-        async def door(self: object, *args: object, **kwargs: object) -> Any:
+        async def door(self: object, *args: object, **kwargs: object) -> object:
             with _running(self, within):
                 return await original(self, *args, **kwargs)
     else:
 
         @functools.wraps(original)
-        def door(self: object, *args: object, **kwargs: object) -> Any:
+        def door(self: object, *args: object, **kwargs: object) -> object:
             with _running(self, within):
                 return original(self, *args, **kwargs)
 
@@ -233,7 +235,7 @@ def _door(original: Callable[..., Any], within: Callable[[], AbstractContextMana
 
 
 @contextmanager
-def _running(owner: object, within: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+def _running(owner: object, within: Within) -> Iterator[None]:
     for check in tuple(checks):
         check(owner)
     outer = _current.get()

@@ -63,16 +63,16 @@ class Answer:
     question: str
     """What is asked, in words."""
 
-    args: Any
+    args: object
     """The arguments, plain JSON."""
 
     outcome: Outcome
     """``answered``, ``declined``, …; ``aborted`` and ``superseded`` were never decided by anybody."""
 
-    answer: Any = None
+    answer: object = None
     """The answer, plain JSON."""
 
-    edits: list[dict[str, Any]] = field(default_factory=list)
+    edits: list[dict[str, object]] = field(default_factory=list)
     """As `Call.edits`."""
 
     reason: str | None = None
@@ -98,7 +98,7 @@ class Case:
     answers: list[Answer]
     """What people decided, in the order of the decisions."""
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return it as it is written."""
         return {
             "hitl_nb_case": VERSION,
@@ -107,7 +107,7 @@ class Case:
         }
 
 
-def write(path: Path, plain: dict[str, Any]) -> None:
+def write(path: Path, plain: Mapping[str, object]) -> None:
     """Write a case, whole or not at all.
 
     Raises:
@@ -145,11 +145,11 @@ def _again(path: str | PathLike[str]) -> str:
     return f"Record it again: `with record({str(path)!r}): ...`."
 
 
-def _written_turns(turns: list[Exchange]) -> Iterator[dict[str, Any]]:
+def _written_turns(turns: list[Exchange]) -> Iterator[dict[str, object]]:
     before: dict[str, Any] = {"messages": []}
     for turn in turns:
         request = {name: part for name, part in turn.request.items() if name not in before or before[name] != part}
-        same = _shared(before["messages"], turn.request["messages"])
+        same = _same_start(before["messages"], turn.request["messages"])
         request["messages"] = [{"same": same}] * bool(same) + turn.request["messages"][same:]
         finish = {"finish": turn.finish} if turn.finish else {}
         yield {"request": request, "reply": [_written_part(part) for part in turn.parts], **finish}
@@ -167,18 +167,18 @@ def _read_turns(plain: list[dict[str, Any]]) -> Iterator[Exchange]:
         before = request
 
 
-def _shared(before: list[object], now: list[object]) -> int:
+def _same_start(before: list[object], now: list[object]) -> int:
     pairs = zip(before, now, strict=False)
     return next((place for place, (old, new) in enumerate(pairs) if old != new), min(len(before), len(now)))
 
 
-def _written_part(part: Part) -> dict[str, Any]:
+def _written_part(part: Part) -> dict[str, object]:
     if isinstance(part, Says):
         return {"says": part.text}
     return {"calls": part.name, "id": part.id, **_written_arguments(part.arguments)}
 
 
-def _written_arguments(text: str) -> dict[str, Any]:
+def _written_arguments(text: str) -> dict[str, object]:
     """As an object that gives exactly this text again, else as the text."""
     try:
         args = json.loads(text)
@@ -206,7 +206,7 @@ def _dense(args: object) -> str:
     return json.dumps(args, ensure_ascii=False, separators=(",", ":"))
 
 
-def _written_answer(answer: Answer) -> dict[str, Any]:
+def _written_answer(answer: Answer) -> dict[str, object]:
     always = ("call", "tool", "question", "args", "outcome")
     given = {"answer"} if answer.outcome in ("answered", "edited") else set()
     return {name: part for name, part in vars(answer).items() if part or name in always or name in given}
@@ -243,7 +243,7 @@ def as_plain(value: object) -> Any:
     return _with_hashes(to_jsonable_python(value, by_alias=True, inf_nan_mode="constants", serialize_unknown=True))
 
 
-def _arguments(text: object) -> dict[str, Any]:
+def _arguments(text: object) -> dict[str, object]:
     """Return a tool call's arguments, ``{"args": {...}}``, or as they are where that is no JSON object."""
     try:
         parsed = json.loads(text) if isinstance(text, str) else text
@@ -272,20 +272,20 @@ def _message(message: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
     return kept
 
 
-def _call(call: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
+def _call(call: dict[str, Any], ids: dict[str, str]) -> dict[str, object]:
     number = ids.setdefault(call.get("id") or "", f"call_{len(ids) + 1}")
     function = call.get("function") or {}
     return {"id": number, "name": function.get("name"), **_arguments(function.get("arguments"))}
 
 
-def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+def _options(options: Mapping[str, object]) -> dict[str, object]:
     kept = {name: options[name] for name in sorted(options) if _counts(name) and name not in _OF_OPTIONS}
     if "extra_body" in kept:
         kept["extra_body"] = _without_keys(kept["extra_body"])
     return kept
 
 
-def _without_keys(value: Any) -> Any:
+def _without_keys(value: object) -> object:
     if isinstance(value, dict):
         return {name: _without_keys(part) for name, part in value.items() if _counts(name)}
     return [_without_keys(part) for part in value] if isinstance(value, list) else value
@@ -295,7 +295,7 @@ def _counts(name: str) -> bool:
     return not _SECRET_NAME.search(name.lower())
 
 
-def _with_hashes(value: Any) -> Any:
+def _with_hashes(value: object) -> object:
     if isinstance(value, dict):
         return {name: _with_hashes(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -369,7 +369,7 @@ class DecisionCodec:
                 return None
         return f"{type(given).__module__}.{type(given).__qualname__}"
 
-    def _live(self, call: Call, answer: object) -> Any:
+    def _live(self, call: Call, answer: object) -> object:
         """What the answer is here: what is proposed, one of the options, or itself."""
         if isinstance(call.answer_type, SomeOf) and isinstance(answer, list):
             return [self._option(call.answer_type, each) for each in answer]
@@ -377,15 +377,15 @@ class DecisionCodec:
             return self._option(call.answer_type, answer)
         return next((value for value in _proposed(call) if _is_same(self._plain(value), answer)), answer)
 
-    def _option(self, options: OneOf, answer: object) -> Any:
+    def _option(self, options: OneOf, answer: object) -> object:
         found = [option for option in options.options if _is_same(self._plain(option), answer)]
         return found[0] if len(found) == 1 else answer
 
-    def _plain(self, value: object) -> Any:
+    def _plain(self, value: object) -> object:
         return self.secrets.scrub(json.loads(json_text(value)))
 
 
-def _proposed(call: Call) -> Iterator[Any]:
+def _proposed(call: Call) -> Iterator[object]:
     with suppress(InvalidValue):
         yield confirmed(call)
     yield call.original

@@ -215,7 +215,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        turns: Sequence[Any],
+        turns: Sequence[object],
         *,
         alias: str = "openai/gpt-4o",
         fragment: int = 12,
@@ -223,7 +223,9 @@ class ScriptedModel:
     ) -> None:
         if isinstance(turns, (str, bytes)) or not isinstance(turns, Sequence):
             raise ScriptError(f"`ScriptedModel` takes a list of turns, not `{turns!r}`. Write `ScriptedModel([...])`.")
-        self._turns = [turn if callable(turn) else parts_of(turn) for turn in turns]
+        self._turns: list[Callable[[Request], object] | list[Part]] = [
+            turn if callable(turn) else parts_of(turn) for turn in turns
+        ]
         self._alias = alias
         self._fragment = fragment
         self._pace = pace
@@ -243,7 +245,7 @@ class ScriptedModel:
         return self
 
     def uninstall(self) -> None:
-        """Give `alias` back to whom it was."""
+        """Give `alias` back to whoever had it."""
         aliases = the_litellm("`ScriptedModel`").model_alias_map
         if aliases.get(self._alias) == self.name:
             aliases.pop(self._alias)
@@ -394,7 +396,7 @@ def _every_option(litellm: Any) -> Iterator[None]:
     config = litellm.OpenAILikeChatConfig
     known = config.get_supported_openai_params
 
-    def supported(self: object, model: str) -> Any:
+    def supported(self: object, model: str) -> object:
         names = known(self, model)
         return names if _direct.get() else [*names, *litellm.OPENAI_CHAT_COMPLETION_PARAMS]
 

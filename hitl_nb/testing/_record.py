@@ -39,21 +39,21 @@ class ReplyCollector:
         self._reason: str | None = None
         self._finished = False
 
-    def hear(self, chunk: Any) -> None:
+    def add(self, chunk: Any) -> None:
         """Take one chunk of a stream."""
         if not chunk.choices:
             return
         choice = chunk.choices[0]
-        self._hear(choice.delta)
+        self._add(choice.delta)
         self._reason = choice.finish_reason or self._reason
 
-    def hear_all(self, response: Any) -> None:
+    def add_all(self, response: Any) -> None:
         """Take a reply that is not streamed."""
         choice = response.choices[0]
-        self._hear(choice.message)
+        self._add(choice.message)
         self._reason = choice.finish_reason
 
-    def _hear(self, delta: Any) -> None:
+    def _add(self, delta: Any) -> None:
         if delta.content:
             self._say(delta.content)
         for piece in delta.tool_calls or ():
@@ -84,7 +84,7 @@ class ReplyCollector:
                 self._made[call.id or ""] = Calls(name=call.name, arguments=call.arguments + event.delta, id=call.id)
 
     def parts(self) -> list[Part]:
-        """Return what was heard until now; more cannot be heard after that."""
+        """Return what was said until now; no more can be added after that."""
         if not self._finished:
             self._finished = True
             self._take(self._calls.finish(self._reason))
@@ -136,11 +136,11 @@ class SessionRecording:
         """Note a request at once, so that requests stand in their order; without a reply if it fails."""
         learn_keys(self._codec.secrets, call.get("api_key"))
         request = comparable(as_request(call["messages"], call["optional_params"]))
-        heard = ReplyCollector([tool.get("function", {}).get("name", "") for tool in request["tools"]])
-        noted = (request, heard)
+        collector = ReplyCollector([tool.get("function", {}).get("name", "") for tool in request["tools"]])
+        noted = (request, collector)
         self._turns.append(noted)
         try:
-            yield heard
+            yield collector
         except Exception:
             self._turns.remove(noted)
             raise
@@ -148,8 +148,8 @@ class SessionRecording:
     def _case(self) -> Case:
         numbers = _Numbers()
         turns = [
-            Exchange(request=request, parts=[numbers.part(part) for part in heard.parts()], finish=heard.finish)
-            for request, heard in self._turns
+            Exchange(request=request, parts=[numbers.part(part) for part in reply.parts()], finish=reply.finish)
+            for request, reply in self._turns
         ]
         for occurrence, call_id in self._asked.items():
             numbers.question(call_id, occurrence)
@@ -209,17 +209,17 @@ class _Witness:
         self._is_asked(call)
         await self._person(call)
 
-    def _denial(self, call: Call) -> Any:
+    def _denial(self, call: Call) -> object:
         denied = self._person.denial(call)
         if denied is not None:
             self._is_asked(call)
         return denied
 
-    def declared(self) -> Any:
+    def declared(self) -> object:
         """Say who this is, for decisions that are recalled: whoever is looked at."""
         return declared(self._person)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._person, name)
 
 
@@ -250,50 +250,50 @@ class _Numbers:
 # -- the models -----------------------------------------------------------------------------------------------------
 
 
-def _real_models(recording: SessionRecording) -> Any:
+def _real_models(recording: SessionRecording) -> object:
     """Return the handler that asks the real model and notes what passes by."""
     litellm = the_litellm("`record`")
     custom: Any = litellm.CustomLLM
 
     class Handler(custom):  # type: ignore[misc]  # litellm is untyped
         async def astreaming(self, **call: Any) -> AsyncIterator[object]:
-            with recording._requested(call) as heard:
+            with recording._requested(call) as collector:
                 with directly():
                     stream = await litellm.acompletion(**_handed_on(call))
                 try:
                     async for chunk in stream:
-                        heard.hear(chunk)
+                        collector.add(chunk)
                         yield chunk
                 finally:
                     # An agent that has heard enough stops reading.
                     await stream.aclose()
 
         def streaming(self, **call: Any) -> Iterator[object]:
-            with recording._requested(call) as heard:
+            with recording._requested(call) as collector:
                 with directly():
                     stream = litellm.completion(**_handed_on(call))
                 for chunk in stream:
-                    heard.hear(chunk)
+                    collector.add(chunk)
                     yield chunk
 
-        async def acompletion(self, **call: Any) -> Any:
-            with recording._requested(call) as heard:
+        async def acompletion(self, **call: Any) -> object:
+            with recording._requested(call) as collector:
                 with directly():
                     response = await litellm.acompletion(**_handed_on(call))
-                heard.hear_all(response)
+                collector.add_all(response)
                 return response
 
-        def completion(self, **call: Any) -> Any:
-            with recording._requested(call) as heard:
+        def completion(self, **call: Any) -> object:
+            with recording._requested(call) as collector:
                 with directly():
                     response = litellm.completion(**_handed_on(call))
-                heard.hear_all(response)
+                collector.add_all(response)
                 return response
 
     return Handler()
 
 
-def _handed_on(call: dict[str, Any]) -> dict[str, Any]:
+def _handed_on(call: dict[str, Any]) -> dict[str, object]:
     """Return the call as the user made it, as far as litellm tells a custom provider."""
     own = {
         name: value

@@ -218,7 +218,7 @@ def _as_written(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def _asked_in(answer: Answer) -> dict[str, Any]:
+def _asked_in(answer: Answer) -> dict[str, object]:
     return {"tool": answer.tool, "question": answer.question, "args": answer.args}
 
 
@@ -261,8 +261,8 @@ _LONGEST: Final = 60
 """Lines of a difference that are shown."""
 
 
-def aligned(recorded: Any, live: Any) -> Any:
-    """Give `live` with the stars of `recorded` wherever a secret may have stood there."""
+def aligned(recorded: object, live: object) -> object:
+    """Return `live` with the stars of `recorded` wherever a secret may have stood there."""
     if isinstance(recorded, str) and MASK in recorded:
         return recorded if _may_be(recorded, live) else live
     if isinstance(recorded, dict) and isinstance(live, dict):

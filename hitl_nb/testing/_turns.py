@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic_core import to_jsonable_python
 
@@ -39,7 +38,7 @@ def says(text: str) -> Says:
     return Says(text=text)
 
 
-def calls(name: str, /, *, id: str | None = None, raw: str | None = None, **arguments: Any) -> Calls:  # noqa: A002
+def calls(name: str, /, *, id: str | None = None, raw: str | None = None, **arguments: object) -> Calls:  # noqa: A002
     """Have the model call a tool.
 
     Args:
@@ -52,7 +51,7 @@ def calls(name: str, /, *, id: str | None = None, raw: str | None = None, **argu
     return Calls(name=name, arguments=text, id=id)
 
 
-def parts_of(turn: Any) -> list[Part]:
+def parts_of(turn: object) -> list[Part]:
     """Return the parts of one turn of a script: a text, a `says`, a `calls`, or a list of them.
 
     Raises:

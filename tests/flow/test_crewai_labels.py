@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitl_nb.crewai._questions import label_of
+from hitl_nb.crewai._surfaces import label_of
 
 LABELS = ["approved", "rejected", "needs_changes", "Ship it", "No", "+1", "-1", "v1.5", "Straße"]
 PLAIN = [label for label in LABELS if label not in ("+1", "-1")]

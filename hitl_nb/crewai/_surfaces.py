@@ -1,7 +1,5 @@
 """CrewAI's own questions, each on a card: ``flow.ask()``, ``@human_feedback``, ``human_input=True``, and in hooks.
 
-What CrewAI does by itself, and why each is asked anew here:
-
 - ``flow.ask()``: every error of a provider becomes None, which reads like an answer; and in an async step the provider
   is called in the loop's own thread, where it could only freeze.
 - ``@human_feedback``: a model is asked what even the exact words ``approved`` mean, after the person has answered; and
@@ -31,6 +29,8 @@ from hitl_nb.errors import Declined, Expired, NotApproved, UsageError
 # -- flow.ask() ----------------------------------------------------------------------------------------------------
 
 _timeout: ContextVar[float | None] = ContextVar("hitl_nb_ask_timeout", default=None)
+_LONGEST: Final = 200
+"""Characters of somebody's words in a question about them."""
 
 
 class CardInput:
@@ -71,9 +71,9 @@ def flow_asks() -> Iterator[None]:
         yield
 
 
-def _asking_card(original: Any, config: Any) -> Any:
+def _asking_card(original: Callable[..., object], config: Any) -> Callable[..., object]:
     @functools.wraps(original)
-    def ask(self: Any, message: str, timeout: float | None = None, metadata: object = None) -> Any:
+    def ask(self: Any, message: str, timeout: float | None = None, metadata: object = None) -> object:
         if self.input_provider is not None or not isinstance(config.input_provider, CardInput):
             return original(self, message, timeout=timeout, metadata=metadata)
         _refuse_async_steps(message)
@@ -160,9 +160,9 @@ def feedback_is_asked() -> Iterator[None]:
         yield
 
 
-def _tolerant(resolve: Any) -> Any:
+def _tolerant(resolve: Callable[[object], object]) -> Callable[[object], object]:
     @functools.wraps(resolve)
-    def resolved(llm: object) -> Any:
+    def resolved(llm: object) -> object:
         if isinstance(llm, _NoModel):
             return llm
         try:
@@ -173,7 +173,7 @@ def _tolerant(resolve: Any) -> Any:
     return resolved
 
 
-def _finalizing(flow_class: Any, model_of: Any) -> Any:
+def _finalizing(flow_class: Any, model_of: Callable[[object], object]) -> Callable[..., object]:
     original = flow_class._finalize_human_feedback
 
     @functools.wraps(original)
@@ -185,8 +185,8 @@ def _finalizing(flow_class: Any, model_of: Any) -> Any:
         raw_feedback: str,
         emit: Sequence[str] | None,
         default_outcome: str | None,
-        **rest: Any,
-    ) -> Any:
+        **rest: object,
+    ) -> object:
         about = {"method_name": method_name, "method_output": method_output, "emit": emit, **rest}
         outcomes = list(emit or ())
         if not outcomes or (default_outcome and not raw_feedback.strip()):
@@ -218,7 +218,7 @@ def _refuse_silence(words: str, outcomes: list[str], method: str) -> None:
         )
 
 
-async def _meant(flow: Any, words: str, outcomes: list[str], model: Any) -> str:
+async def _meant(flow: Any, words: str, outcomes: list[str], model: object) -> str:
     """Have the Flow's own model say which outcome the words mean."""
     if model is None or isinstance(model, _NoModel):
         why = f" ({model.error})" if model is not None else ""
@@ -248,7 +248,7 @@ async def _is_right(words: str, meant: str, method: str, *, theirs: bool) -> boo
     wrote = "You wrote" if theirs else "The feedback is"
     try:
         answer = await ask_from_coroutine(
-            f"{wrote} {_in_short(words)!r}; the model reads it as `{meant}`. Is that right?",
+            f"{wrote} {_shortened(words)!r}; the model reads it as `{meant}`. Is that right?",
             {"feedback": words, "outcome": meant},
             answer=bool,
             name=method,
@@ -274,12 +274,9 @@ def _asked_here(flow: Any, method: str) -> Any:
     return None if resumed or not isinstance(flow._resolve_feedback_provider(definition), CardFeedback) else definition
 
 
-def _in_short(words: str) -> str:
+def _shortened(words: str) -> str:
     line = " ".join(words.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
-
-
-_LONGEST: Final = 200
 
 
 # Which of the outcomes somebody has written: without case and punctuation, and nothing that has to be understood.
@@ -330,11 +327,11 @@ def results_are_reviewed() -> Iterator[None]:
         yield
 
 
-def _reviewing(default: Any) -> Any:
+def _reviewing(default: Any) -> Callable[..., object]:
     original = default.handle_feedback
 
     @functools.wraps(original)
-    def handle_feedback(self: Any, formatted_answer: Any, context: Any) -> Any:
+    def handle_feedback(self: Any, formatted_answer: Any, context: Any) -> object:
         if type(self) is not default:  # a provider that the user derived from it
             return original(self, formatted_answer, context)
         answer = formatted_answer
@@ -349,11 +346,11 @@ def _reviewing(default: Any) -> Any:
     return handle_feedback
 
 
-def _reviewing_async(default: Any) -> Any:
+def _reviewing_async(default: Any) -> Callable[..., object]:
     original = default.handle_feedback_async
 
     @functools.wraps(original)
-    async def handle_feedback_async(self: Any, formatted_answer: Any, context: Any) -> Any:
+    async def handle_feedback_async(self: Any, formatted_answer: Any, context: Any) -> object:
         if type(self) is not default:
             return await original(self, formatted_answer, context)
         answer = formatted_answer
@@ -368,31 +365,28 @@ def _reviewing_async(default: Any) -> Any:
     return handle_feedback_async
 
 
-def _review(answer: Any, context: Any) -> Any:
+def _review(answer: Any, context: Any) -> object:
     # A plain exception would have the agent do the whole task again, and ask again.
     with stopping():
         return ask_from_thread(**_review_of(answer, context))
 
 
-async def _review_async(answer: Any, context: Any) -> Any:
+async def _review_async(answer: Any, context: Any) -> object:
     with stopping():
         return await ask_from_coroutine(**_review_of(answer, context))
 
 
 def _review_of(answer: Any, context: Any) -> dict[str, Any]:
-    task = context.task
+    task, output = context.task, answer.output
     training = context._is_training_mode()
+    result = output if isinstance(output, str) else output.model_dump_json(indent=2)
     return {
         "message": "How could this result be better?" if training else "Is this result good?",
-        "payload": {"task": getattr(task, "description", ""), "result": _as_text(answer.output)},
+        "payload": {"task": getattr(task, "description", ""), "result": result},
         "answer": WORDS if training else Literal[True] | WORDS,
         "name": getattr(task, "name", None) or "human_input",
         "render": partial(QuickReply, choices={} if training else {"Accept": ACCEPTED}, label="What to do better"),
     }
-
-
-def _as_text(output: Any) -> str:
-    return output if isinstance(output, str) else str(output.model_dump_json(indent=2))
 
 
 # -- request_human_input() in hooks --------------------------------------------------------------------------------
