@@ -1,4 +1,4 @@
-"""Putting a call to people: whose turn it is, for how long, what rules forbid, and whom to ask here and now.
+"""Putting a call to people: whose turn it is, for how long, what rules forbid, where it is seen, whom to ask here.
 
 A Flow step that calls `interrupt` is part of a session's run and asks on that run's screen; a plain cell is not. The
 run is found by a context variable, which tasks, Flow steps and ``asyncio.to_thread`` inherit.
@@ -6,14 +6,17 @@ run is found by a context variable, which tasks, Flow steps and ``asyncio.to_thr
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from hitl_nb import _kernel
 from hitl_nb._calls import Call, Handle
 from hitl_nb._transcript import CallEntry, Transcript
+from hitl_nb.cards import display_record
 from hitl_nb.errors import NoHumanError
 from hitl_nb.people._person import Person, nobody_answered
 
@@ -154,3 +157,30 @@ def asking(people: Sequence[Person], transcript: Transcript, journal: Any = None
         yield found
     finally:
         _current.reset(token)
+
+
+# -- where it is seen ---------------------------------------------------------------------------------------------
+
+
+def delivering() -> AbstractContextManager[None]:
+    """Have clicks delivered while a cell awaits; code in a worker thread leaves the kernel's thread to itself."""
+    return _kernel.delivering() if threading.current_thread() is threading.main_thread() else nullcontext()
+
+
+@contextmanager
+def showing(people: Sequence[Any], transcript: Transcript) -> Iterator[None]:
+    """Let everybody who wants to follow the run follow it; without any, leave its record in the cell at the end.
+
+    A scripted person, a policy or an absent one gets no live widget but the same record, so that tutorials have
+    the same output in CI as on screen.
+    """
+    shown = False
+    try:
+        with ExitStack() as stack:
+            for person in people:
+                if hasattr(person, "watch"):
+                    shown = bool(stack.enter_context(person.watch(transcript))) or shown
+            yield
+    finally:
+        if not shown and _kernel.current_kernel() is not None:
+            display_record(transcript)
