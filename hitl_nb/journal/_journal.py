@@ -2,35 +2,57 @@
 
 import os
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 
 from hitl_nb._calls import Call, Decision
 from hitl_nb._process import user_name
 from hitl_nb._schema import Validator
-from hitl_nb.journal._answers import Answers
-from hitl_nb.journal._decisions import OpenCall, StoredDecision
-from hitl_nb.journal._grants import Started
 from hitl_nb.journal._place import default_path
-from hitl_nb.journal._plain import storable
-from hitl_nb.journal._questions import Questions
-from hitl_nb.journal._reading import Reading
-from hitl_nb.journal._recording import Append, Recording
-from hitl_nb.journal._rows import RowWriter
+from hitl_nb.journal._queries import (
+    CALL_COLUMNS,
+    HOW_MANY,
+    Filters,
+    OpenCall,
+    StoredDecision,
+    believed_decision,
+    call_rows,
+    find_calls,
+    find_events,
+    recalled,
+)
+from hitl_nb.journal._recording import Append, EventWriter, Questions, Started, run_of
+from hitl_nb.journal._rows import RowWriter, storable
 from hitl_nb.journal._secrets import KnownSecrets
+from hitl_nb.journal._sqlite import SqliteStore
 from hitl_nb.journal._store import Store
-from hitl_nb.journal._threads import ThreadRecord, Threads
+from hitl_nb.journal._tables import COLUMNS, Verification, heads_of, verified
+from hitl_nb.journal._threads import ThreadRecord, Threads, stored_thread
+from hitl_nb.journal._views import (
+    QUIET,
+    Summary,
+    decision_row,
+    escaped,
+    frame,
+    summary_of,
+    table,
+    write_csv,
+    write_jsonl,
+)
+
+_SHOWN: Final = 20
+_HEADER: Final = ("when (UTC)", "asked", "outcome", "answer", "by")
 
 _RECALLABLE: Final = "2:"
 """Stands before what a sticky decision is found by. Version 0.1 compared less; what it has kept is asked again."""
 
 
-class Journal(Reading):
+class Journal:
     """Every question and every answer, on disk before anything else happens; append-only, chained, without secrets.
 
     Args:
@@ -49,6 +71,16 @@ class Journal(Reading):
     future, which is done already where there is no thread to be had, and for a journal in memory.
 
     What is read back has been followed along the hash chain before it is believed; see `verify`.
+
+    All filters of what reads (`to_frame`, `events`, `summary`, `to_jsonl`, `to_csv`) are optional and the same:
+
+    ==========  =================================================================================
+    `tool`      a tool's name, or several
+    `outcome`   ``answered``, ``declined``, ``expired``, …, or ``open``; one or several
+    `by`        who decided, or several
+    `thread`    a conversation's id, or several
+    `since`     a datetime (naive: local time), an ISO text, or a timedelta back from now
+    ==========  =================================================================================
 
     Should the file be deleted or replaced while it is open, recording goes on in the one that is there then, and the
     log says so.
@@ -69,19 +101,18 @@ class Journal(Reading):
             self.path = Path(os.path.abspath(Path(path).expanduser()))
         self._where = "memory" if self.path is None else os.path.relpath(self.path)
         self._name = name
-        self._store = Store(self.path)
+        self._store: Store = SqliteStore(self.path)
         self._secrets = KnownSecrets()
         self._threads = Threads(self._secrets)
         self._rows = RowWriter(secrets=self._secrets, thread=thread)
         self._questions = Questions(self._store, self._rows)
-        self._recording = Recording(self._store, self._rows, self._questions, partial(user_name, name))
-        self._answers = Answers(self._store, self._questions)
+        self._recording = EventWriter(self._store, self._rows, self._questions, partial(user_name, name))
         # What has begun is written all the same; the store sees to it, also at the end of the process.
         self._finalizer = weakref.finalize(self, self._store.let_go)
         self._finalizer.atexit = False
 
     def who(self) -> str:
-        """Give the name of who answers here: `name`, else the JupyterHub user, else the operating system's."""
+        """Return the name of who answers here: `name`, else the JupyterHub user, else the operating system's."""
         return user_name(self._name)
 
     # -- the life of a call -------------------------------------------------------------------------------
@@ -136,20 +167,22 @@ class Journal(Reading):
         Raises:
             UsageError: The call is not decided.
         """
-        return bool(self._store.write(self._recording.answer(call, decision), durable=True))
+        return self._store.write(self._recording.answer(call, decision), durable=True)
 
     def winner(self, call: Call | str) -> StoredDecision | None:
-        """Give the decision that counts for a call (or for the latest call with this id); None if it is open.
+        """Return the decision that counts for a call (or for the latest call with this id); None if it is open.
 
         Also None if the rows that say so were changed after they were written.
         """
-        return self._answers.of(call)
+        question = self._questions.find(call)
+        with self._store.moment() as query:
+            return believed_decision(self._store, query, question)
 
-    def begin_late(self, call: Call, value: Any, by: str | None = None) -> "Future[None]":
+    def begin_late(self, call: Call, value: object, by: str | None = None) -> "Future[None]":
         """Record an answer that came after the first and changes nothing."""
         return self._begin_unwatched(self._recording.late(call, value, by))
 
-    def late(self, call: Call, value: Any, by: str | None = None) -> None:
+    def late(self, call: Call, value: object, by: str | None = None) -> None:
         """Do `begin_late` and wait."""
         self._store.write(self._recording.late(call, value, by))
 
@@ -168,7 +201,7 @@ class Journal(Reading):
         Raises:
             UsageError: Nobody has approved the question.
         """
-        return bool(self._store.write(self._recording.start(call), durable=True))
+        return self._store.write(self._recording.start(call), durable=True)
 
     def begin_ended(self, call: Call, result: str) -> "Future[None]":
         """Record what came of the run; the first end counts.
@@ -188,8 +221,8 @@ class Journal(Reading):
         self._store.write(self._recording.end(call, result))
 
     def started(self, call: Call | str) -> Started | None:
-        """Give who runs what was approved, None if nobody has begun. An end that is not believed is none."""
-        return self._answers.run_of(call)
+        """Return who runs what was approved, None if nobody has begun. An end that is not believed is none."""
+        return run_of(self._store, self._questions.find(call))
 
     def begin_delivered(
         self, calls: Iterable[Call | StoredDecision | str], *, thread: str | None = None
@@ -251,11 +284,11 @@ class Journal(Reading):
         self._store.write(self._threads.save(thread_id, messages, state_json, parameters or {}))
 
     def load_thread(self, thread_id: str) -> ThreadRecord | None:
-        """Give all that is known of a conversation, None if that is nothing.
+        """Return all that is known of a conversation, None if that is nothing.
 
         An answer whose rows were changed after they were written is not believed: its question is open again.
         """
-        return self._answers.in_thread(thread_id)
+        return stored_thread(self._store, thread_id)
 
     def adopt(self, call: Call, stored: OpenCall | StoredDecision) -> None:
         """Take a call for another asking of a question that `load_thread` gave: all recorded of it belongs there."""
@@ -282,13 +315,110 @@ class Journal(Reading):
         return self._recording.note("remembered", call, kept)
 
     def recall(self, key: str, fingerprint: str) -> StoredDecision | None:
-        """Give the decision that was kept last for this question with this input.
+        """Return the decision that was kept last for this question with this input.
 
         None if it was never asked, or with other input only; or if the answer held a secret: that is not in the
         journal, so it has to be asked again. None as well if any row was changed, deleted or put in since the question
         was asked: what was tampered with is not believed.
         """
-        return self._answers.kept(storable(key), storable(f"{_RECALLABLE}{fingerprint}"))
+        return recalled(self._store, storable(key), storable(f"{_RECALLABLE}{fingerprint}"))
+
+    # -- tables, sums, exports, proof ---------------------------------------------------------------------
+
+    def to_frame(self, *, expand: bool = False, **filters: Unpack[Filters]) -> Any:
+        """Return the calls as a DataFrame, one row each, in the order in which they were asked.
+
+        Args:
+            expand: Parse the JSON columns: one column ``args.<name>`` an argument; `answer`, `edited` as Python data.
+            filters: See the class.
+
+        Returns:
+            A pandas DataFrame (polars, if only that is installed) with the columns id, tool, kind, message, outcome
+            (None while open), by, via, reason, asked_at, answered_at (UTC), seconds (from asked to answered), args,
+            answer, edited (JSON text; `edited` is the list of changed paths), late (how many answers came after the
+            first), thread, run.
+
+        Raises:
+            MissingExtraError: Neither pandas nor polars is installed.
+            UsageError: A filter that there is not.
+        """
+        return frame(CALL_COLUMNS, find_calls(self._store, filters), expand=expand)
+
+    def events(self, **filters: Unpack[Filters]) -> Any:
+        """Return the events as a DataFrame, one row each: asked, shown, answered, delivered, late and so on.
+
+        Args:
+            filters: See the class.
+
+        Raises:
+            MissingExtraError, UsageError: As `to_frame`.
+        """
+        return frame(COLUMNS, find_events(self._store, filters))
+
+    def summary(self, **filters: Unpack[Filters]) -> Summary:
+        """Count what was asked, approved, edited, declined and expired; ``.plot()`` draws it over time.
+
+        Args:
+            filters: See the class.
+
+        Raises:
+            UsageError: A filter that there is not.
+        """
+        return summary_of(call_rows(self._store, filters))
+
+    def verify(self, *, head: str | None = None, notebook: str | PathLike[str] | None = None) -> Verification:
+        """Follow the hash chain through the whole file: was anything changed, cut out or put in?
+
+        The chain alone proves that no row was changed, taken out or put in between two others. It cannot tell that
+        rows at the end were cut off, nor that somebody who can write the file has written all of it anew. A head that
+        was kept elsewhere can: each record in a notebook keeps the head of its moment in its output's metadata, so the
+        notebook proves all up to its last record, against everybody who cannot change both the journal and the
+        notebook. What came after the last head that was kept, nothing can prove.
+
+        Args:
+            head: A ``Verification.head`` that was kept elsewhere; it must still be in the chain.
+            notebook: An ``.ipynb`` whose outputs keep some; all of them must be.
+
+        Raises:
+            UsageError: `notebook` is no notebook.
+        """
+        heads = {} if notebook is None else heads_of(notebook)
+        if head is not None:
+            heads = {head: "", **heads}
+        return verified(self._store.all_rows(), heads)
+
+    def to_jsonl(self, path: str | PathLike[str], **filters: Unpack[Filters]) -> Path:
+        """Write one JSON object an event, and give the path.
+
+        Raises:
+            UsageError: A filter that there is not.
+            OSError: The file cannot be written.
+        """
+        return write_jsonl(path, COLUMNS, find_events(self._store, filters))
+
+    def to_csv(self, path: str | PathLike[str], **filters: Unpack[Filters]) -> Path:
+        """Write one row a call, as `to_frame`, and give the path. Text that a spreadsheet would run is made harmless.
+
+        Raises:
+            UsageError: A filter that there is not.
+            OSError: The file cannot be written.
+        """
+        return write_csv(path, CALL_COLUMNS, find_calls(self._store, filters))
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        """Iterate over the events in order, each a dict of the columns it has; needs no pandas."""
+        for row in self._store.all_rows():
+            yield {name: value for name, value in zip(COLUMNS, row, strict=True) if value is not None}
+
+    def _repr_html_(self) -> str:
+        rows = [decision_row(call) for call in call_rows(self._store, {}, latest=_SHOWN)]
+        if not rows:
+            return f'<span style="{QUIET}">{escaped(repr(self))}: nothing asked yet</span>'
+        return table(f"{escaped(repr(self))}: the last {len(rows)} calls", _HEADER, rows)
+
+    def __repr__(self) -> str:
+        [(count,)] = self._store.rows(HOW_MANY)
+        return f"<Journal {self._where} · {count} calls>"
 
     # -- the file -----------------------------------------------------------------------------------------
 

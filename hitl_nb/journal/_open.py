@@ -77,7 +77,7 @@ class UsedJournal:
         _used.remove(self)
 
     def journal(self) -> Journal | None:
-        """Give it; opened anew if somebody has closed it."""
+        """Return it; opened anew if somebody has closed it."""
         if not isinstance(self.value, Journal):
             self.held = open_journal(self.value)
         return self.held
@@ -113,7 +113,7 @@ def default_journal(journal: Journal) -> Iterator[None]:
 
 
 def open_journal(value: AnyJournal = DEFAULT) -> Journal | None:
-    """Give the journal that `value` means; one and the same for everybody in this process who means the same.
+    """Return the journal that `value` means; one and the same for everybody in this process who means the same.
 
     ==============================  =================================================================
     a `Journal`                     itself

@@ -37,7 +37,7 @@ _REMOTE: Final = frozenset("nfs nfs3 nfs4 cifs smb2 smb3 smbfs 9p afs ceph lustr
 
 
 def default_path() -> Path:
-    """Give the path of the journal beside the notebook, in a folder that explains itself and is the user's alone.
+    """Return the path of the journal beside the notebook, in a folder that explains itself and is the user's alone.
 
     The notebook's folder is where its kernel was started. What lies there already and is a symbolic link, or belongs
     to another user, was not made by us for this user: who put it there would read, or write, what is decided here.
@@ -88,7 +88,7 @@ def _leave(file: Path, text: str) -> None:
 def is_remote(path: Path) -> bool:
     """Whether the file lies on a network file system, where SQLite's WAL cannot share memory between hosts.
 
-    JupyterHub homes often do (facts/performance.md §6). Only Linux tells; elsewhere SQLite's own refusal has to do.
+    JupyterHub homes often do. Only Linux tells; elsewhere SQLite's own refusal has to do.
     """
     try:
         lines = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,78 +1,115 @@
-"""A journal's file while it is in use: who writes, who reads, and what if it is deleted under our feet.
+"""What the journal asks of a database, whichever it is, and the one thread that writes to it.
 
-Rows are appended one after the other, each linked to the last. Every append reads the last row and writes the next in
-one immediate transaction, so that any number of processes keep one chain.
+The SQL above this line is portable: ``?`` for parameters, no functions that one database only has, and every table,
+index and trigger made by the store itself. What a database raises stays below: a journal sees `AlreadyThere`, its users
+see `JournalError`.
+
+Who writes never is in anybody's way. A database that another process has locked, or a disk that is slow to sync, must
+not hold up the kernel's loop: pieces are written by a thread of their own, in the order in which they began. What piled
+up meanwhile goes into one transaction, so a thousand answers at once are a handful of commits.
 """
 
-import asyncio
-import atexit
-import logging
-import os
-import sqlite3
 import threading
-import weakref
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from hitl_nb.errors import JournalError
-from hitl_nb.journal._file import PATIENCE, File, Locked
-from hitl_nb.journal._transaction import Outcome, Transaction
-from hitl_nb.journal._trust import Query
-from hitl_nb.journal._writer import Work, Writer
+_T = TypeVar("_T")
 
-_log = logging.getLogger("hitl_nb")
+Value: TypeAlias = str | int | float | None
+"""What a column holds."""
 
-_IN_THE_LOOP: Final = 1.0
-"""Seconds that reading may hold up a loop: only without WAL a reader has to wait at all."""
+Columns: TypeAlias = Mapping[str, Value]
+"""Column → value; what is not there is NULL."""
 
-_REPLACED: Final = 3
-"""How often the file may vanish between a commit and the look whether it is still there."""
+Row: TypeAlias = tuple[object, ...]
+"""What a query finds; who asks knows what stands in it."""
+
+Outcome: TypeAlias = tuple[object, BaseException | None]
+"""What a piece of work gave, or raised."""
+
+PATIENCE: Final = 30.0
+"""Seconds to wait for another process that is writing; its transactions take milliseconds."""
 
 
-class Store:
-    """An open file of events.
+class AlreadyThere(Exception):  # noqa: N818 - what is the case
+    """The question has an answer (a start, an end, a delivery) already; nothing was appended."""
 
-    Args:
-        path: The file, made if it is not there; None keeps everything in memory.
 
-    Raises:
-        JournalError: It cannot be opened, is no journal, or was written by a newer version.
+class Unusable(Exception):  # noqa: N818 - what is the case
+    """The database can take or give nothing any more, and why."""
+
+
+class Locked(Exception):  # noqa: N818 - what is the case; never leaves the store
+    """Another process holds the lock; nothing was done."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Query(Protocol):
+    """Returns the rows that an SQL text with parameters finds."""
+
+    def __call__(self, sql: str, parameters: tuple[Value, ...] = (), /) -> list[Row]: ...
+
+
+class Transaction(Protocol):
+    """Appends rows, all or none; given to whatever is to be written."""
+
+    @property
+    def generation(self) -> int:
+        """Which file it is: the one that was opened first, or one that has taken its place since."""
+
+    @property
+    def scratch(self) -> dict[object, object]:
+        """What one piece of work leaves for the next of the same transaction; emptied if either fails."""
+
+    def one(self, sql: str, parameters: tuple[Value, ...] = (), /) -> Row | None:
+        """Return the first row that a query finds, or None."""
+
+    def rows(self, sql: str, parameters: tuple[Value, ...] = (), /) -> list[Row]:
+        """Return all rows that a query finds."""
+
+    def append(self, event: str, columns: Columns) -> int:
+        """Append one event and return its id.
+
+        Args:
+            event: What happened.
+            columns: The others; without ``ts`` it happened now, without ``question`` the row is a question itself.
+
+        Raises:
+            AlreadyThere: There can be only one such event a question; nothing was appended, the others stay.
+        """
+
+    def after(self, note: Callable[[], None]) -> None:
+        """Have `note` called once all this is on disk; never, if it is not."""
+
+
+class Store(Protocol):
+    """A table of events that is appended to; safe from any thread.
+
+    What goes wrong in the database is raised as a `JournalError`, by every method.
     """
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._lock = threading.RLock()
-        """Held while the writing connection is used."""
-        self._is_open, self._is_inherited = True, False
-        self._paused: list[Any] = []
-        self._has_warned: set[str] = set()
-        with self._explaining():
-            self._file = File(path, 0, self._lock)
-        self._writer = Writer(self._commit, self._commit_one, self._explained, self._end, in_place=path is None)
-        _stores.add(self)
 
     @property
     def head(self) -> str:
         """The hash of the last row that this process knows of."""
-        return max(self._file.head, self._file.trust.head)[1]
 
     @property
     def generation(self) -> int:
-        """How many files stood at this path before, while it was open."""
-        return self._file.generation
+        """How often another database has taken the place of the one that was opened."""
 
     @property
-    def _connection(self) -> sqlite3.Connection:
-        return self._file.connection
+    def closed(self) -> bool:
+        """Whether it takes nothing more."""
 
-    # -- writing ------------------------------------------------------------------------------------------
-
-    def begin(self, append: Callable[[Transaction], Any], *, durable: bool = False) -> Future[Any]:
-        """Append in one transaction, all or nothing, after all that began before; safe from any thread.
+    def begin(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> "Future[_T]":
+        """Append in one transaction, all or nothing, after all that began before.
 
         Args:
             append: Appends the rows, in the writing thread; may be called again.
@@ -81,76 +118,18 @@ class Store:
         Returns:
             What `append` gives, once it is on disk; or a `JournalError`: nothing was written then.
         """
-        return self._writer.begin(append, durable=durable)
 
-    def write(self, append: Callable[[Transaction], Any], *, durable: bool = False) -> Any:
-        """Do the same and wait for it; that spares two changes of threads.
+    def write(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> _T:
+        """Do the same and wait for it; that spares two changes of threads."""
 
-        Raises:
-            JournalError: SQLite refused; nothing was written.
-        """
-        return self._writer.write(append, durable=durable)
+    def rows(self, sql: str, parameters: tuple[Value, ...] = ()) -> list[Row]:
+        """Return what a query finds, also of what this process has begun to write before."""
 
-    def _commit(self, some: Sequence[Work]) -> list[Outcome]:
-        with self._lock:
-            for _ in range(_REPLACED):
-                file = self._opened()
-                works, durable = [work.append for work in some], any(work.durable for work in some)
-                try:
-                    transaction, outcomes = file.commit(works, durable=durable)
-                finally:
-                    # Afterwards, not before: what went into a file that was deleted meanwhile is written again.
-                    is_gone = file.is_gone()
-                    if is_gone:
-                        self._open_again()
-                if not is_gone:
-                    file.note(transaction)
-                    transaction.committed()
-                    return outcomes
-            raise sqlite3.OperationalError("the file is deleted as soon as it is made")
-
-    def _commit_one(self, append: Callable[[Transaction], Any], durable: bool) -> Outcome | None:
-        try:
-            with self._lock:
-                file = self._opened()
-                transaction, [outcome] = file.commit([append], durable=durable)
-                if file.is_gone():
-                    self._open_again()
-                    return None
-                file.note(transaction)
-                transaction.committed()
-                return outcome
-        except Locked:
-            return None
-        except BaseException as error:  # it belongs to whoever waits for this
-            return None, error
-
-    # -- reading ------------------------------------------------------------------------------------------
-
-    def rows(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Give what a query finds, also of what this process has begun to write before.
-
-        In a kernel's loop that is not waited for where another process has locked the file.
-        """
-        with self._reading() as (_, query):
-            return query(sql, parameters)
-
-    @contextmanager
-    def moment(self) -> Iterator[Query]:
+    def moment(self) -> AbstractContextManager[Query]:
         """Have all queries of a block see the same moment, while other processes write."""
-        with self._reading() as (file, query):
-            query("BEGIN")
-            try:
-                yield query
-            finally:
-                file.reader.execute("COMMIT")
 
-    def all_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Give every row in order, without holding them all at once."""
-        last = 0
-        while chunk := self.rows("SELECT * FROM events WHERE id > ? ORDER BY id LIMIT 1000", (last,)):
-            yield from chunk
-            last = chunk[-1][0]
+    def all_rows(self) -> Iterator[Row]:
+        """Return every row in order, without holding them all at once."""
 
     def believes(self, query: Query, ids: Sequence[int], *, uncommitted: bool = False) -> bool:
         """Whether rows are what was written, from the earliest of them to the end; says so once if not.
@@ -160,143 +139,254 @@ class Store:
             ids: The rows that something would be done because of.
             uncommitted: Whether `query` is a transaction's.
         """
-        if self._file.trust.holds(query, ids, uncommitted=uncommitted):
-            return True
-        self.warn_once(
-            f"The journal `{self._path or 'memory'}` was changed after it was written. What it says of such a question "
-            "is not believed, and it is asked again. `print(journal.verify())` says which row it is."
-        )
-        return False
 
     def warn_once(self, words: str) -> None:
         """Say something in the log, once."""
-        if words not in self._has_warned:
-            self._has_warned.add(words)
-            _log.warning(words)
-
-    @contextmanager
-    def _reading(self) -> Iterator[tuple[File, Query]]:
-        in_loop = _is_in_a_loop()
-        for store in (self, *_others_at(self._path, self)):
-            store._writer.settle(whatever_it_takes=not in_loop)
-        with self._explaining():
-            file = self._here()
-            with file.reading:
-                yield file, partial(file.query, patience=_IN_THE_LOOP if in_loop else PATIENCE)
-
-    # -- the file -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Write what has begun and close the file; it is an error to use the store afterwards."""
-        self._writer.close(wait=True)
+        """Write what has begun and close it; it is an error to use the store afterwards."""
 
     def let_go(self) -> None:
         """Do the same without waiting for it."""
-        self._writer.close(wait=False)
 
-    @property
-    def closed(self) -> bool:
-        """Whether it takes nothing more."""
-        return self._writer.closed
 
-    def _end(self) -> None:
-        with self._lock:
-            if self._is_open:
-                self._is_open = False
-                if not self._is_inherited:
-                    self._file.abandon() if self._file.is_gone() else self._file.close()
+# -- the one thread that writes ---------------------------------------------------------------------------------------
 
-    def _opened(self) -> File:
-        """The file that was opened last."""
-        if not self._is_open:
-            raise sqlite3.ProgrammingError("it is closed")
-        if self._is_inherited:
-            with self._lock:
-                self._open_again()
-        return self._file
+_MOST: Final = 64
+"""Pieces in one transaction."""
 
-    def _here(self) -> File:
-        """The file that is at the path now."""
-        file = self._opened()
-        if file.is_gone():
-            with self._lock:
-                self._open_again()
-        return self._file
 
-    def _open_again(self) -> None:
-        if self._is_inherited:
-            self._file, self._is_inherited = File(self._path, self.generation, self._lock), False
-        if self._file.is_gone():
-            self.warn_once(
-                f"The journal `{self._path}` was deleted or replaced while it was open. What the old file held is "
-                "not in the one that is there now; from here on everything is recorded in that."
-            )
-            self._file.give_way()
-            self._file = File(self._path, self.generation + 1, self._lock)
+@dataclass(eq=False)
+class Work(Generic[_T]):
+    """One piece: all of it is written, or nothing."""
 
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._explained(error) from error
+    append: Callable[[Transaction], _T]
+    """Appends the rows; may be called again if the first attempt came to nothing."""
 
-    def _explained(self, error: BaseException) -> BaseException:
-        if isinstance(error, Exception) and not isinstance(error, sqlite3.Error):
-            return error
-        explained = JournalError(
-            f"The journal `{self._path or 'memory'}` cannot be used: {error or type(error).__name__}. Write "
-            "`Journal('/another/path/journal.sqlite')`, or `Session(..., journal=None)` to do without one."
-        )
-        explained.__cause__ = error
-        return explained
+    durable: bool
+    """Whether it has to survive a power failure."""
+
+    future: "Future[_T]" = field(default_factory=Future)
+    """Done once it is on disk."""
+
+    give_up: float | None = None
+    """When to stop waiting for another process; set when the waiting begins."""
+
+
+_Piece: TypeAlias = Work[Any]
+
+
+class _WriterThread(threading.Thread):
+    """Told from all others."""
+
+
+class Writer:
+    """Takes pieces of work from any thread.
+
+    Args:
+        commit: Writes some in one transaction, or raises `Locked`; what else it raises is the end of them all.
+        commit_one: Writes one; gives None if that has to wait.
+        explained: Gives what to raise in the place of an error.
+        ended: Called when all is written after `close`.
+        in_place: Whether to write in the caller's thread: memory never has to be waited for.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[Sequence[_Piece]], list[Outcome]],
+        commit_one: Callable[[Callable[[Transaction], object], bool], Outcome | None],
+        explained: Callable[[BaseException], BaseException],
+        ended: Callable[[], None],
+        *,
+        in_place: bool,
+    ) -> None:
+        self._commit = commit
+        self._commit_one = commit_one
+        self._explained = explained
+        self._ended = ended
+        self._in_place = in_place
+        self._queue: deque[_Piece] = deque()
+        self._thread: threading.Thread | None = None
+        self._begun = self._done = 0
+        self._is_held_up = self._pausing = False
+        self.closed = False
+        self._new_locks()
+
+    def _new_locks(self) -> None:
+        self._changed = threading.Condition()
+        self._turn = threading.RLock()
+        """Held while some are written: whoever writes takes the oldest."""
+
+    # -- for whoever has something to write ---------------------------------------------------------------
+
+    def begin(self, append: Callable[[Transaction], _T], *, durable: bool) -> "Future[_T]":
+        """Have rows appended after all that began before, and give what will have come of it.
+
+        The future cannot be cancelled: what began is written, whether or not anybody waits for it.
+        """
+        future = self._queued(Work(append, durable))
+        with self._changed:
+            elsewhere = self._has_thread()
+            self._changed.notify_all()
+        if not elsewhere:
+            self._drain()
+        return future
+
+    def write(self, append: Callable[[Transaction], _T], *, durable: bool) -> _T:
+        """Do the same and wait for it; where nothing else waits, it is written here and now."""
+        with self._turn:
+            # The usual case, and the shortest way.
+            is_free = not (self._queue or self._pausing or self.closed)
+            outcome = self._commit_one(append, durable) if is_free else None
+        if outcome is None:
+            future = self._queued(Work(append, durable))
+            self._drain()
+            return future.result()
+        result, error = outcome
+        if error is not None:
+            # The stop button is the stop button.
+            raise self._explained(error) if isinstance(error, Exception) else error
+        return cast("_T", result)
+
+    def _queued(self, work: Work[_T]) -> "Future[_T]":
+        future = work.future
+        future.set_running_or_notify_cancel()
+        with self._changed:
+            if self.closed:
+                future.set_exception(self._explained(Unusable("it is closed")))
+            else:
+                self._queue.append(work)
+                self._begun += 1
+        return future
+
+    def wait_for_all(self, *, whatever_it_takes: bool) -> None:
+        """Wait until all that began before is written.
+
+        Args:
+            whatever_it_takes: Also wait where another process has locked the file; else give up as soon as it has.
+        """
+        if isinstance(threading.current_thread(), _WriterThread):
+            return  # a callback of what is written already; waiting would be for itself
+        with self._changed:
+            last = self._begun
+            self._changed.wait_for(lambda: self._done >= last or (self._is_held_up and not whatever_it_takes))
+
+    def close(self, *, wait: bool) -> None:
+        """Take nothing more, and end once all is written; with `wait`, that is so afterwards."""
+        with self._changed:
+            self.closed = True
+            self._changed.notify_all()
+            thread, is_idle = self._thread, self._done >= self._begun
+        if wait and thread is not None and thread is not threading.current_thread():
+            thread.join()
+            is_idle = True
+        if is_idle or thread is None:
+            self._ended()
 
     # -- a fork -------------------------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Have no thread inside SQLite while this process forks."""
-        self._writer.pause()
-        self._paused = [lock for lock in (self._lock, self._file.reading) if lock.acquire(timeout=_IN_THE_LOOP)]
+        """Stop writing, between two transactions."""
+        with self._changed:
+            self._pausing = True
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+            self._thread = None
 
     def resume(self) -> None:
-        """Go on, in the process that has forked."""
-        for lock in self._paused:
-            lock.release()
-        self._writer.resume()
+        """Go on."""
+        with self._changed:
+            self._pausing = False
+            elsewhere = not self._queue or self._has_thread()
+        if not elsewhere:
+            self._drain()
 
-    def inherit(self) -> None:
-        """Go on in the new process: with a connection of its own."""
-        self._lock = threading.RLock()
-        self._file.inherited(self._lock)
-        self._is_inherited = self._path is not None
-        self._writer.forget()
+    def forget(self) -> None:
+        """Be a forked process's: what began before is the parent's to write."""
+        left = list(self._queue)
+        self._queue.clear()
+        self._thread, self._pausing, self._done = None, False, self._begun
+        self._new_locks()
+        error = Unusable("the process that this one was forked from writes it")
+        for work in left:
+            work.future.set_exception(self._explained(error))
 
+    # -- writing ------------------------------------------------------------------------------------------
 
-def _is_in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    def _has_thread(self) -> bool:
+        """Whether there is a thread for it; started if need be. Held: `_changed`."""
+        if self._in_place or (self.closed and not self._queue):
+            return False
+        if self._thread is None or not self._thread.is_alive():
+            thread = _WriterThread(target=self._run, name="hitl_nb journal", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # a platform without threads, or an interpreter that is shutting down
+                return False
+            self._thread = thread
+        return True
 
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._pausing or self.closed)
+                if self._pausing or not self._queue:
+                    break
+            self._drain()
+        if self.closed and not self._queue:
+            self._ended()
 
-_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+    def _drain(self) -> None:
+        """Write what there is, in order."""
+        while some := self._written():
+            # Without the lock: whoever waits for it may go on and have something to write.
+            for work, (result, error) in some:
+                if error is None:
+                    work.future.set_result(result)
+                else:
+                    work.future.set_exception(self._explained(error))
 
+    def _written(self) -> list[tuple[_Piece, Outcome]]:
+        """Write the oldest and give what came of them; nothing, if there are none or writing has to pause."""
+        with self._turn:
+            some = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST))]
+            outcomes = self._attempts(some) if some else []
+            if outcomes is None:
+                self._queue.extendleft(reversed(some))
+                return []
+            if some:
+                with self._changed:
+                    self._done += len(some)
+                    self._changed.notify_all()
+            return list(zip(some, outcomes, strict=True))
 
-def _others_at(path: Path | None, store: Store) -> list[Store]:
-    """Other stores of this process with the same file: what one has begun, the next is to read."""
-    return [] if path is None else [each for each in tuple(_stores) if each is not store and each._path == path]
+    def _attempts(self, some: Sequence[_Piece]) -> list[Outcome] | None:
+        """Return what came of them, after waiting for other processes; None if writing has to pause first."""
+        while not self._pausing:
+            try:
+                outcomes = self._commit(some)
+            except Locked as locked:
+                if self._is_in_vain(some):
+                    outcomes = [(None, locked.error)] * len(some)
+                else:
+                    self._hold_up(True)
+                    continue
+            except BaseException as error:  # it belongs to whoever waits for this work
+                outcomes = [(None, error)] * len(some)
+            if self._is_held_up:
+                self._hold_up(False)
+            return outcomes
+        return None
 
+    def _is_in_vain(self, some: Sequence[_Piece]) -> bool:
+        now = time.monotonic()
+        for work in some:
+            work.give_up = work.give_up or now + PATIENCE
+        return any(now >= (work.give_up or now) for work in some)
 
-def _of_all(act: Callable[[Store], None]) -> None:
-    for store in tuple(_stores):
-        act(store)
-
-
-atexit.register(_of_all, Store.close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=partial(_of_all, Store.pause),
-        after_in_parent=partial(_of_all, Store.resume),
-        after_in_child=partial(_of_all, Store.inherit),
-    )
+    def _hold_up(self, is_held_up: bool) -> None:
+        with self._changed:
+            self._is_held_up = is_held_up
+            self._changed.notify_all()

@@ -1,35 +1,182 @@
 """A conversation as it was last: what a restarted kernel goes on with.
 
-A snapshot per turn would grow with the square of the history (facts/performance.md §7.1), so a row holds only what is
-new: how many messages are as before at the begin and at the end, those between them, and the state if it has changed.
-Folding a thread's rows in order gives the whole.
+A snapshot per turn would grow with the square of the history, so a row holds only what is new: how many messages are
+as before at the begin and at the end, those between them, and the state if it has changed. Folding a thread's rows in
+order gives the whole. What is new is found by comparing in bulk, not piece by piece.
 """
 
+import bisect
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict, TypeVar, cast
 
-from hitl_nb._schema import Validator
-from hitl_nb.journal._decisions import OpenCall, StoredDecision
-from hitl_nb.journal._hiding import Hider, facts_of
-from hitl_nb.journal._secrets import KnownSecrets
-from hitl_nb.journal._texts import ArrayText, same_end, same_start
-from hitl_nb.journal._transaction import Transaction, now
+from hitl_nb._schema import Json, Validator
+from hitl_nb.journal._queries import (
+    IS_ASKED,
+    OPEN_CALLS,
+    SAVED,
+    UNDELIVERED,
+    OpenCall,
+    StoredDecision,
+    open_call,
+    rows_behind,
+    stored_decision,
+)
+from hitl_nb.journal._secrets import Hider, KnownSecrets, facts_of
+from hitl_nb.journal._store import Columns, Row, Store, Transaction
+from hitl_nb.journal._tables import now
 
-SAVED: Final = "SELECT id, value FROM events WHERE event = 'thread_saved' AND thread = ? AND id > ? ORDER BY id"
-"""The rows of a thread after a row id."""
+# -- what of a long text, or of a long list, is as it was -------------------------------------------------------------
+
+_Part = TypeVar("_Part", str, list[str])
+
+_BEGIN: Final = re.compile(r"\s*\[\s*")
+_NEXT: Final = re.compile(r"\s*([,\]])\s*")
+_decoded = json.JSONDecoder().raw_decode
+
+
+_CHUNK: Final = 16_384
+"""Characters that are compared at once."""
+
+
+def same_start(old: _Part, new: _Part) -> int:
+    """Return how much of the begin of two texts, or lists of texts, is the same."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def same_end(old: _Part, new: _Part, start: int) -> int:
+    """Return how much of the end is the same, of what comes after `start`."""
+    low, high = 0, min(len(old), len(new)) - start
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+class _Ends:
+    """A text that is compared with its successors; cut into chunks once, because cutting is what takes the time."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._front: list[str] = []
+        self._back: list[str] = []
+
+    def change_to(self, text: str) -> tuple[int, int]:
+        """Take a new text and give how much of begin and end is as before."""
+        old, size = self.text, min(len(self.text), len(text))
+        begin = 0
+        while begin + _CHUNK <= size:
+            if begin == len(self._front) * _CHUNK:
+                self._front.append(old[begin : begin + _CHUNK])
+            if not text.startswith(self._front[begin // _CHUNK], begin):
+                break
+            begin += _CHUNK
+        del self._front[begin // _CHUNK :]
+        begin += same_start(old[begin : begin + _CHUNK], text[begin : begin + _CHUNK])
+        end, size = 0, size - begin
+        while end + _CHUNK <= size:
+            if end == len(self._back) * _CHUNK:
+                self._back.append(old[len(old) - end - _CHUNK : len(old) - end])
+            if not text.startswith(self._back[end // _CHUNK], len(text) - end - _CHUNK):
+                break
+            end += _CHUNK
+        del self._back[end // _CHUNK :]
+        rest = min(size - end, _CHUNK)
+        end += same_end(old[len(old) - end - rest : len(old) - end], text[len(text) - end - rest : len(text) - end], 0)
+        self.text = text
+        return begin, end
+
+
+class ArrayText:
+    """A JSON array that is written again and again with little that is new: only that is parsed."""
+
+    def __init__(self) -> None:
+        self._ends = _Ends()
+        self._parts: list[str] = []
+        self._starts: list[int] = []
+
+    def parts(self, text: str) -> list[str]:
+        """Return the texts of an array's elements; those that were there before are the identical objects.
+
+        Raises:
+            ValueError: It is no JSON array.
+        """
+        length = len(self._ends.text)
+        try:
+            begin, end = self._ends.change_to(text)
+            # An element is as before if what stands beside it is, too: `[12` may go on as `[123`.
+            keep = bisect.bisect_left(self._starts, begin)
+            keep -= keep > 0 and self._end(keep - 1) >= begin
+            last = max(bisect.bisect_right(self._starts, length - end), keep)
+            found = self._between(text, keep, last, len(text) - length)
+            if found is None:
+                last = len(self._parts)
+                found = self._between(text, keep, last, 0) or []
+        except ValueError:
+            # Of what it was compared with last, nothing is known.
+            self._ends, self._parts, self._starts = _Ends(), [], []
+            raise
+        shift = len(text) - length
+        self._parts[keep:last] = [text[start:stop] for start, stop in found]
+        self._starts[keep:] = [start for start, _ in found] + [start + shift for start in self._starts[last:]]
+        return list(self._parts)
+
+    def _end(self, index: int) -> int:
+        return self._starts[index] + len(self._parts[index])
+
+    def _between(self, text: str, keep: int, last: int, shift: int) -> list[tuple[int, int]] | None:
+        """Where the elements stand that are new, between those that are kept; None if the last cannot be kept."""
+        found: list[tuple[int, int]] = []
+        goal = self._starts[last] + shift if last < len(self._parts) else None
+        place, is_first = (self._end(keep - 1), False) if keep else (_begin(text), True)
+        if is_first and text[place : place + 1] == "]":
+            return found if goal is None else None
+        while True:
+            if not is_first:
+                delimiter = _NEXT.match(text, place)
+                if delimiter is None:
+                    raise ValueError(f"no JSON array: {text[place : place + 20]!r} at {place}")
+                if delimiter[1] == "]":
+                    return found if goal is None else None
+                place = delimiter.end()
+            if goal is not None and place >= goal:
+                return found if place == goal else None
+            _, end = _decoded(text, place)
+            found.append((place, end))
+            place, is_first = end, False
+
+
+def _begin(text: str) -> int:
+    found = _BEGIN.match(text)
+    if found is None:
+        raise ValueError(f"no JSON array: {text[:20]!r}")
+    return found.end()
+
+
+# -- a thread's latest messages and state -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadRecord:
     """All that the journal knows of a conversation."""
 
-    messages: list[dict[str, Any]]
+    messages: list[dict[str, object]]
     """The history as JSON data, as it was last saved."""
 
-    state: Any
+    state: object
     """The shared state as JSON data."""
 
     open: list[OpenCall]
@@ -37,6 +184,15 @@ class ThreadRecord:
 
     undelivered: list[StoredDecision]
     """Answers that never reached the model: deliver them, do not ask again."""
+
+
+class _Change(TypedDict):
+    """What a row holds."""
+
+    keep: int
+    messages: list[Json]
+    tail: NotRequired[int]
+    state: NotRequired[Json]
 
 
 class Snapshot:
@@ -47,17 +203,21 @@ class Snapshot:
         self.messages: list[str] = []
         self.state = "null"
 
-    def catch_up(self, rows: Iterable[tuple[Any, ...]]) -> None:
+    def catch_up(self, rows: Iterable[Row]) -> None:
         """Take in what was saved since, by this process or another; rows of `SAVED`."""
-        for row, value in rows:
-            change = json.loads(value)
+        for row in rows:
+            self.row, value = cast("tuple[int, str]", row)
+            change: _Change = json.loads(value)
             keep, end = change["keep"], len(self.messages) - change.get("tail", 0)
-            self.messages = [*self.messages[:keep], *map(_text, change["messages"]), *self.messages[max(keep, end) :]]
-            self.state = _text(change["state"]) if "state" in change else self.state
-            self.row = row
+            self.messages = [
+                *self.messages[:keep],
+                *map(_compact, change["messages"]),
+                *self.messages[max(keep, end) :],
+            ]
+            self.state = _compact(change["state"]) if "state" in change else self.state
 
     def change_to(self, given: "_Given") -> str | None:
-        """Give what a row has to hold so that this is the latest; None if it is already."""
+        """Return what a row has to hold so that this is the latest; None if it is already."""
         messages, state = given.clean, given.state[1]
         if self.messages is given.before:
             keep, tail = given.keep, given.tail
@@ -106,20 +266,21 @@ class Threads:
     def save(
         self, thread: str, messages: str | Sequence[str], state: str, parameters: Mapping[str, Validator]
     ) -> Callable[[Transaction], None]:
-        """Give what appends the changes since the last save, whichever process made that."""
+        """Return what appends the changes since the last save, whichever process made that."""
         with self._lock:
             given = self._take(thread, messages, state, parameters)
-        ts = now()
+        columns: Columns = {"ts": now(), "thread": thread, "question": None}
 
         def append(transaction: Transaction) -> None:
             key = (transaction.generation, thread)
             # Forgotten until the row is committed: a save that failed must not count as saved.
-            snapshot = transaction.scratch.get(key) or self._saved.pop(key, None) or Snapshot()
+            begun = transaction.scratch.get(key)
+            snapshot = begun if isinstance(begun, Snapshot) else self._saved.pop(key, Snapshot())
             transaction.scratch[key] = snapshot
             snapshot.catch_up(transaction.rows(SAVED, (thread, snapshot.row)))
             change = snapshot.change_to(given)
             if change is not None:
-                snapshot.row = transaction.append("thread_saved", ts=ts, thread=thread, question=None, value=change)
+                snapshot.row = transaction.append("thread_saved", {**columns, "value": change})
             transaction.after(lambda: self._saved.__setitem__(key, snapshot))
 
         return append
@@ -145,13 +306,13 @@ class Threads:
             # A secret that was not known may stand in what was looked at before.
             keep = tail = 0
             new = [json.loads(text) for text in raw]
-        texts = [_text(self._secrets.scrub(message)) for message in new]
+        texts = [_compact(self._secrets.scrub(message)) for message in new]
         known = last.state if last and is_clean and last.state[0] == state else None
         given = _Given(
             array=array,
             raw=raw,
             clean=[*before[:keep], *texts, *before[len(before) - tail :]],
-            state=known or (state, _text(self._secrets.scrub(json.loads(state)))),
+            state=known or (state, _compact(self._secrets.scrub(json.loads(state)))),
             cleaned_for=looked_for,
             before=before,
             keep=keep,
@@ -160,7 +321,7 @@ class Threads:
         self._given[thread] = given
         return given
 
-    def _learn(self, messages: list[Any], hiders: Mapping[str, Hider]) -> None:
+    def _learn(self, messages: list[dict[str, Any]], hiders: Mapping[str, Hider]) -> None:
         if not hiders:
             return
         for message in messages:
@@ -170,14 +331,26 @@ class Threads:
                     self._secrets.learn_arguments(function["arguments"], hiders[function["name"]])
 
 
-def folded(rows: Iterable[tuple[Any, ...]]) -> tuple[list[dict[str, Any]], Any] | None:
-    """Give messages and state of a thread from all its rows; None if there are none."""
-    snapshot = Snapshot()
-    snapshot.catch_up(rows)
-    if not snapshot.row:
+def stored_thread(store: Store, thread: str) -> ThreadRecord | None:
+    """Return a conversation; an answer that is not believed leaves its question open."""
+    latest = Snapshot()
+    open_calls: list[OpenCall] = []
+    undelivered: list[StoredDecision] = []
+    with store.moment() as query:  # one moment for all three, while other kernels write
+        latest.catch_up(query(SAVED, (thread, 0)))
+        asked = query(IS_ASKED, (thread,))
+        open_calls += map(open_call, query(OPEN_CALLS, (thread,)))
+        for row in query(UNDELIVERED, (thread,)):
+            if store.believes(query, rows_behind(row)):
+                undelivered.append(stored_decision(row))
+            else:
+                open_calls.append(open_call(row))
+    if not latest.row and not asked:
         return None
-    return [json.loads(text) for text in snapshot.messages], json.loads(snapshot.state)
+    messages = [json.loads(text) for text in latest.messages]
+    open_calls.sort(key=lambda call: call.question)
+    return ThreadRecord(messages=messages, state=json.loads(latest.state), open=open_calls, undelivered=undelivered)
 
 
-def _text(value: Any) -> str:
+def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))

@@ -8,7 +8,7 @@ import pytest
 
 from hitl_nb._calls import Handle
 from hitl_nb.journal import Journal
-from hitl_nb.journal._summary import summary_of
+from hitl_nb.journal._views import summary_of
 from tests.unit.journal.asking import STEPS, Step, answered, asked
 
 mpl.use("agg")

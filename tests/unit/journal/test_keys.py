@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from hitl_nb.journal import Journal
-from hitl_nb.journal._plain import json_text
+from hitl_nb.journal._rows import json_text
 from tests.unit.journal.asking import answered, asked, events
 
 

@@ -99,7 +99,7 @@ async def test_what_one_journal_has_begun_another_of_this_process_reads(journal,
 
 
 async def test_a_lock_that_is_never_let_go_is_an_error_in_the_end_and_nothing_was_written(journal, path, monkeypatch):
-    monkeypatch.setattr("hitl_nb.journal._writer.PATIENCE", 0.2)
+    monkeypatch.setattr("hitl_nb.journal._store.PATIENCE", 0.2)
     with locked(path), pytest.raises(JournalError, match="locked.*Write `Journal"):
         await written(journal.begin_asked(a_call(), arguments="{}"))
     assert events(journal) == []

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from hitl_nb.journal import Journal, JournalError, _trust
+from hitl_nb.journal import Journal, JournalError, _tables
 from tests.unit.journal.asking import answered, asked, events, tamper
 
 GUARDS = ("no_update", "no_delete", "no_replace")
@@ -129,11 +129,11 @@ async def test_sqlite_itself_refuses_to_replace_a_row(journal, path):
 async def test_only_what_is_new_is_read_again(journal, path, monkeypatch):
     read = []
 
-    def counted(row, *rest, check=_trust.fault):
+    def counted(row, *rest, check=_tables.fault):
         read.append(row[0])
         return check(row, *rest)
 
-    monkeypatch.setattr(_trust, "fault", counted)
+    monkeypatch.setattr(_tables, "fault", counted)
     filled(journal)
     for number in range(100):
         answered(journal, id=f"more {number}")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitl_nb.journal import _texts
-from hitl_nb.journal._texts import ArrayText, same_end, same_start
+from hitl_nb.journal import _threads
+from hitl_nb.journal._threads import ArrayText, same_end, same_start
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(0, 200) | st.text('ab,[]{}"\\ ', max_size=6),
@@ -21,7 +21,7 @@ values = st.recursive(
 def test_the_elements_are_those_of_the_array(arrays, indent, chunk):
     array = ArrayText()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_texts, "_CHUNK", chunk)
+        patch.setattr(_threads, "_CHUNK", chunk)
         for elements in arrays:
             assert [json.loads(part) for part in array.parts(json.dumps(elements, indent=indent))] == elements
 
@@ -32,7 +32,7 @@ def test_the_elements_are_those_of_the_array(arrays, indent, chunk):
 def test_so_they_are_after_any_edits(edits, chunk):
     array, elements = ArrayText(), list(range(10))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_texts, "_CHUNK", chunk)
+        patch.setattr(_threads, "_CHUNK", chunk)
         for start, end, value in edits:
             elements[start:end] = [value]
             assert [json.loads(part) for part in array.parts(json.dumps(elements))] == elements
