@@ -79,8 +79,8 @@ class Gate(GateTool[P, R], Generic[P, R]):
         arguments = self._bound(*args, **kwargs)
         handle, approved = run_blocking(partial(self._permitted, arguments), self._question)
         with _noting(handle) as note:
-            if not inspect.iscoroutinefunction(self.function):
-                function: Callable[..., object] = self.function
+            function: Callable[..., object] = self.function
+            if not inspect.iscoroutinefunction(function):
                 return note(cast("R", function(**keywords_of(approved))))
             # A coroutine belongs into the loop where the rest of the user's async code lives.
             return note(asyncio.run_coroutine_threadsafe(self.run(approved), home_loop()).result())

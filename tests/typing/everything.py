@@ -1,0 +1,222 @@
+"""Every public name in one program, read by mypy and by pyright, both strict.
+
+What a line of `reveal_type` gives stands behind it; `test_checkers` compares that with what each checker says.
+"""
+
+from collections.abc import AsyncIterator
+from datetime import date
+from functools import partial
+from typing import Annotated, Any, Literal, reveal_type
+
+from ag_ui.core import Event, RunAgentInput
+from annotated_types import Ge
+from pydantic import BaseModel
+
+import hitl_nb.agents as agents
+import hitl_nb.agui as agui
+import hitl_nb.cards as cards
+import hitl_nb.crewai as crewai
+import hitl_nb.errors as errors
+import hitl_nb.gates as gates
+import hitl_nb.journal as journals
+import hitl_nb.people as people
+import hitl_nb.session as sessions
+import hitl_nb.testing as testing
+from hitl_nb import (
+    Call,
+    Journal,
+    Question,
+    Session,
+    approve,
+    ask,
+    choose,
+    frontend_tool,
+    gate,
+    human_in_the_loop,
+    interrupt,
+    on_interrupt,
+    pending,
+    review,
+    use,
+)
+from hitl_nb.demo import PlanFlow
+
+
+class Row(BaseModel):
+    """Something to decide about."""
+
+    name: str
+
+
+# -- checkpoints --------------------------------------------------------------------------------------------------
+
+
+async def checkpoints(rows: list[Row], flag: bool, boss: people.Person) -> None:
+    """What code asks, and what it gets."""
+    if await approve("Drop?", rows, risk="high", timeout=60, escalate_to=boss, key="drop", refresh=True):
+        reveal_type(approve("Drop?"))  # Unasked[bool]
+    reveal_type(approve("Drop?").start())  # Question[bool]
+    question: Question[bool] = approve("Drop?").start()
+    reveal_type(await question)  # bool
+    reveal_type(await interrupt("Go on?"))  # bool
+    reveal_type(await interrupt("Delete?", rows))  # list[Row]
+    reveal_type(await interrupt("Which?", rows, answer=Row, name="which", kind="interrupt"))  # Row
+    reveal_type(await interrupt("Which?", answer=list[Row], if_expired=None, timeout=1))  # list[Row] | None
+    reveal_type(await interrupt("Which?", answer=Literal["a", "b"]))  # Any
+    reveal_type(await interrupt("How many?", answer=Annotated[int, Ge(1)]))  # Any
+    reveal_type(interrupt.sync("Which?", answer=Row, people=[boss], if_expired="later", timeout=1))  # Row | str
+    reveal_type(interrupt.sync("Delete?", rows))  # list[Row]
+    reveal_type(await ask("Why?", long=True, placeholder="because"))  # str
+    reveal_type(await ask("When?", answer=date, default=date(2026, 3, 2)))  # date
+    reveal_type(await ask("When?", answer=date, if_expired=None, timeout=1))  # date | None
+    reveal_type(await ask("Which?", answer=Literal["a", "b"]))  # Any
+    reveal_type(await choose("Which?", rows, label="name"))  # Row
+    reveal_type(await choose("Which?", {row.name for row in rows}, multiple=True))  # list[str]
+    reveal_type(await choose("Which?", [row.name for row in rows], multiple=flag))  # str | list[str]
+    drawn = partial(cards.Choice, options=rows)
+    reveal_type(await choose("Which?", rows, if_expired=0, timeout=1, render=drawn))  # Row | int
+    reveal_type(await review(rows, "Right?"))  # list[Row]
+    reveal_type(await review({"name": "a"}, answer=Row))  # Row
+    reveal_type(await review(rows[0], if_expired=None, timeout=1))  # Row | None
+    reveal_type(pending())  # list[Call]
+
+
+# -- tools --------------------------------------------------------------------------------------------------------
+
+
+@gate(when=lambda args: args.amount > 100)
+def pay(to: str, amount: int) -> float:
+    """Pay."""
+    return amount / 2
+
+
+@gate
+async def pay_later(to: str) -> date:
+    """Pay later."""
+    return date.today()
+
+
+@frontend_tool(name="row_count")
+def count(table: str) -> int:
+    """Count."""
+    return len(table)
+
+
+@human_in_the_loop(render=cards.StepReview)
+def plan(steps: list[Row]) -> list[Row]:
+    """Plan."""
+    raise NotImplementedError
+
+
+by_model = human_in_the_loop(Row, render=cards.Form)
+by_schema = human_in_the_loop(name="pick", parameters={"type": "object", "properties": {}}, answer=int)
+
+
+async def tools() -> None:
+    """A gated function is called as it is written; so is one that the model may call."""
+    reveal_type(pay("ada", 500))  # Unasked[float]
+    reveal_type(await pay("ada", amount=500))  # float
+    reveal_type(pay.sync("ada", 500))  # float
+    reveal_type(await pay_later("ada"))  # date
+    reveal_type(count("rows"))  # int
+    plan([])
+    made: gates.Gate[..., Any] = pay
+    reveal_type(made.sync())  # Any
+
+
+# -- sessions -----------------------------------------------------------------------------------------------------
+
+
+class Mine:
+    """An agent of one's own."""
+
+    async def run(self, input: RunAgentInput) -> AsyncIterator[Event]:  # noqa: A002 - AG-UI's name
+        """Say nothing."""
+        for event in agui.verify(agui.expand_chunks([])):
+            yield event
+
+
+def card(call: Call) -> cards.Card:
+    """A card, chosen by the call."""
+    shown = (partial(cards.Approval, ask_reason="optional"), cards.Plain, cards.QuickReply, cards.Text)
+    return partial(cards.TimePicker, slots=[date.today()])(call) if call.kind == "tool" else shown[0](call)
+
+
+async def talk(ada: people.NotebookPerson, agent: agents.Agent) -> sessions.Reply:
+    """A conversation, and who takes part in it."""
+    rules = people.Policy(people.allow("row_count"), people.deny("pay", when=lambda args: args.amount > 10**6))
+    four_eyes = people.AllOf(ada, people.Escalate(people.Remember(ada), after=60, to=people.ScriptedPerson([True])))
+    own = on_interrupt(render=card, handler=ada, enabled=lambda interrupt: interrupt.id == "a")
+    session = Session(PlanFlow, [pay, count, plan, by_model, by_schema], interrupts=own, people=[rules, four_eyes])
+    for other in (Session(agent), Session(Mine()), Session("https://example.org/agent", journal=None)):
+        reveal_type(other.start("Hello", if_busy="wait"))  # Run
+    models = (agents.ChatAgent("openai/gpt-4o"), agents.HttpAgent("https://example.org"), agents.FlowAgent(PlanFlow))
+    run: sessions.Run = Session(models[0], people=ada).start("Hello")
+    reveal_type((await run).calls)  # list[Call]
+    reveal_type(await session.run("Plan a trip to Mars"))  # Reply
+    reveal_type(session.pending)  # list[Call]
+    pieces = agents.CallAssembler("m1", used=(), tools=["pay"]).feed(agents.Fragment(id="a", name="pay"))
+    print(next(pieces))
+    return await session.resume()
+
+
+def recorded(journal: Journal, call: Call) -> None:
+    """What was asked, and what came of it."""
+    reveal_type(call.late_answers)  # list[Any]
+    reveal_type(call.respond(True, by="ada"))  # bool
+    reveal_type(journal.summary())  # Summary
+    reveal_type(journal.verify())  # Verification
+    _: tuple[type, ...] = (journals.OpenCall, journals.Started, journals.StoredDecision, journals.Summary)
+    _ = (journals.ThreadRecord, journals.Verification, people.Rule, testing.Request, crewai.Installation)
+
+
+def events(conversation: agui.Conversation, checked: agui.Verifier, partial_: agui.PartialArgs) -> None:
+    """The client half of AG-UI."""
+    event = agui.parse_event({"type": "RUN_STARTED", "threadId": "t", "runId": "r"})
+    for whole in agui.ChunkExpander().feed(event) if event is not None else ():
+        checked.feed(whole)
+        conversation.apply(whole)
+    reveal_type(agui.apply([]).messages == conversation.messages)  # bool
+    partial_.feed("{")
+
+
+def replayed() -> None:
+    """Without a model and without people."""
+    model = testing.ScriptedModel([testing.calls("plan", steps=[]), testing.says("Done.")], alias="openai/gpt-4o")
+    with use(people="script:answers.py", journal="memory"), model, testing.ScriptedPerson({"plan": [[]]}) as person:
+        reveal_type(person.asked)  # list[Call]
+    with testing.record("case.json"), testing.replay("case.json"):
+        print(testing.PAUSED, model.requests)
+
+
+def crews() -> None:
+    """CrewAI's own questions."""
+    with crewai.install(people=people.NotebookPerson("Ada")), crewai.approve_tools(["send_mail"]) as held:
+        reveal_type(held)  # ToolGate
+    crewai.uninstall()
+
+
+async def refused() -> bool:
+    """What goes wrong, told apart."""
+    try:
+        return await approve("Drop?")
+    except (errors.Declined, errors.Cancelled, errors.Expired, errors.ChangedWhileWaiting) as refusal:
+        reveal_type(refusal.call)  # Any
+    except errors.InvalidValue as error:
+        reveal_type(error.errors)  # list[dict[str, Any]]
+    except (errors.AgentError, errors.ReplayMismatch) as error:
+        reveal_type(error)  # AgentError | ReplayMismatch
+    except (errors.NotApproved, errors.NoHumanError, errors.RunStopped, errors.FollowUpLimit, errors.HitlError):
+        raise
+    return False
+
+
+SLIPS: tuple[type[errors.UsageError], ...] = (
+    *(errors.ToolDefinitionError, errors.AgentDefinitionError, errors.MissingExtraError, errors.NotAwaitedError),
+    *(errors.NotAwaitedAttributeError, errors.AlreadyAwaitedError, errors.CallNotOpenError, errors.NotYourTurn),
+    *(errors.LoopBlockedError, errors.SessionBusyError),
+)
+FAULTS: tuple[type[errors.HitlError], ...] = (
+    *(errors.HistoryError, errors.ProtocolError, errors.JournalError, errors.FrontendError, errors.ScriptError),
+)
+crewai.ToolGate.remove  # noqa: B018
