@@ -99,7 +99,9 @@ class Handle:
             if writing is None or writing.done():
                 await asyncio.sleep(0)  # what makes it count is scheduled in the home loop
             else:
-                await asyncio.wait([asyncio.wrap_future(writing)])
+                waiting = asyncio.wrap_future(writing)
+                waiting.add_done_callback(lambda done: done.cancelled() or done.exception())  # told by `written`
+                await asyncio.wait([waiting])
 
     async def written(self) -> None:
         """Wait until an answer that was just given is on disk.
@@ -310,13 +312,19 @@ class Handle:
         """Give the same question once more, for one of several people to answer for themselves; it is open."""
         message = f"{self.call.message} (approval {number} of {of})".strip()
         ballot = self.call.again(id=f"{self.call.id}#{number}", message=message)
-        Handle.of(ballot).open_now(self.call.args)
+        theirs = Handle.of(ballot)
+        theirs.open_now(self.call.args)
+        # What was shown first is what they approve; code may have changed it before they were asked.
+        theirs._print = self._print
+        theirs.may_recall = self.may_recall
         return ballot
 
     def respond_for(self, ballot: "Call", *, by: str) -> bool:
         """Answer as the people did who were asked questions of their own."""
         theirs = Handle.of(ballot).decision
         assert theirs is not None
+        if self._differs():
+            return self.close("declined", CHANGED, by=by)
         return self._decide(
             Decision(
                 outcome=theirs.outcome,
@@ -332,10 +340,14 @@ class Handle:
     def close(
         self, outcome: Outcome, reason: str | None = None, *, by: str | None = None, via: Via = "session"
     ) -> bool:
-        """End the call without an approval, whoever is being asked; holds whether or not it can be written down."""
+        """End the call without an approval, whoever is being asked.
+
+        It holds whether or not it can be written down; but what another process has decided before counts, and shows
+        once the call is `settled`: nobody is told that nothing ran where something did.
+        """
         assert outcome not in APPROVALS
         result = ABORTED if outcome == "aborted" else encode_refusal(outcome, reason)
-        return self._decide(Decision(outcome=outcome, result=result, reason=reason, by=by, via=via), holds=True)
+        return self._decide(Decision(outcome=outcome, result=result, reason=reason, by=by, via=via))
 
     def expire(self, reason: str) -> bool:
         """End the call because time is up: neither a yes nor a no."""
@@ -352,11 +364,13 @@ class Handle:
             decision: The decision.
             holds: Whether it counts at once, written down or not.
         """
+        # Now, and not when it is on disk: until then code may change what was given as an answer.
+        approved = self._to_run(decision)
         with self._lock:
             late = self._decision is not None or self._taking is not None
             recorder = self.recorder
             if not late:
-                self._taking = decision
+                self._taking, self._approved = decision, approved
         if late:
             return self._too_late(decision.answer, decision.by)
         if recorder is None:
@@ -394,7 +408,9 @@ class Handle:
                 return
             self.is_mine = False
             self.call.late_answers.append(decision.answer)
-            self._finish(self._adopted(recorder.winner(self.call)))
+            adopted = self._adopted(recorder.winner(self.call))
+            self._approved = self._to_run(adopted)
+            self._finish(adopted)
         except Exception as error:
             if decision.outcome not in APPROVALS:
                 # A refusal holds all the same: nothing is executed, whether or not that can be written down.
@@ -417,7 +433,7 @@ class Handle:
         with self._lock:
             if self._decision is not None or self._taking is not None:
                 return
-            self._taking = decision
+            self._taking, self._approved = decision, self._to_run(decision)
         self.is_mine = mine
         self._finish(decision)
 
@@ -438,8 +454,6 @@ class Handle:
         )
 
     def _finish(self, decision: Decision) -> None:
-        if self._gated and decision.approves:
-            self._keep_approved(decision)
         with self._lock:
             self._decision = decision
             self._taking = None
@@ -493,11 +507,13 @@ class Handle:
 
     # -- what was approved, once --------------------------------------------------------------------------
 
-    def _keep_approved(self, decision: Decision) -> None:
-        answer = decision.answer
-        untouched = decision.outcome == "answered" and answer is self.call.args
-        value = self.frozen if untouched else frozen(answer)
-        self._approved = (value, print_of(value))
+    def _to_run(self, decision: Decision) -> tuple[Any, Print] | None:
+        """Give what may run if this decision counts, in a copy that nobody else holds; None if nothing may."""
+        if not self._gated or not decision.approves:
+            return None
+        untouched = decision.outcome == "answered" and decision.answer is self.call.args
+        value = self.frozen if untouched else frozen(decision.answer)
+        return value, print_of(value)
 
     async def begin(self) -> Any:
         """Take the grant: the single right to run what was approved. Gives what to run it with.
@@ -506,6 +522,7 @@ class Handle:
 
         Raises:
             UsageError: Nothing was approved, or it has been run already.
+            InvalidValue: The copy is not what was approved any more: it holds what cannot be copied, and was changed.
             GrantLost: Another process runs it.
         """
         if self._decision is None or self._approved is None or not self._decision.approves:
@@ -516,29 +533,58 @@ class Handle:
         if not self.is_mine:
             raise GrantLost(self)
         if self.recorder is not None:
-            starting = self.recorder.begin_started(self.call)
-            if not await asyncio.wrap_future(starting):
-                raise GrantLost(self)
+            await self._start(self.recorder)
         _running.add(self._question)
         value, approved = self._approved
         if print_of(value).digest != approved.digest:
-            raise InvalidValue(f"`{self.call.name}` was approved for other arguments than these, so it does not run.")
+            why = f"`{self.call.name}` was approved for other arguments than these, so it does not run."
+            self.end(encode_refusal("not_executed", why))
+            raise InvalidValue(why)
         return value
+
+    async def _start(self, recorder: Recorder) -> None:
+        """Write down that it begins.
+
+        Raises:
+            GrantLost: It has begun elsewhere.
+            JournalError: That could not be written, so it does not begin.
+        """
+        starting = asyncio.wrap_future(recorder.begin_started(self.call))
+        try:
+            mine = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Stopped while the grant was on its way to the disk: whose it is decides what is told of the run.
+            await asyncio.wait([starting])
+            self._not_begun(elsewhere=starting.exception() is None and not starting.result())
+            raise
+        if not mine:
+            raise GrantLost(self)
+
+    def _not_begun(self, *, elsewhere: bool) -> None:
+        """Tell what comes of an approval whose session has ended."""
+        if not elsewhere:
+            self.end(encode_refusal("not_executed", "the run was stopped before it began"))
+            return
+        started = self.recorder.started(self.call) if self.recorder is not None else None
+        self.delivered = (started.ended if started is not None else None) or MAY_HAVE_RUN
 
     @property
     def runs_here(self) -> bool:
         """Whether this process is running what was approved, for this session or another one on the same thread."""
         return self._question in _running
 
-    def waive(self) -> None:
-        """What was approved and has not begun will not run: its session has ended. Told, and its grant is used up."""
+    async def waive(self) -> None:
+        """What was approved and has not begun will not run here: its session has ended. Its grant is used up."""
         decision = self._decision
-        if not self._gated or decision is None or not decision.approves or self._granted or not self.is_mine:
+        if not self._gated or decision is None or not decision.approves or self._granted:
             return
         self._granted = True
-        if self.recorder is not None:
-            self._note(lambda recorder: recorder.begin_started(self.call), "That it will not run")
-        self.end(encode_refusal("not_executed", "the run was stopped before it began"))
+        elsewhere = not self.is_mine
+        if self.is_mine and self.recorder is not None:
+            starting = asyncio.wrap_future(self.recorder.begin_started(self.call))
+            await asyncio.wait([starting])
+            elsewhere = starting.exception() is None and not starting.result()
+        self._not_begun(elsewhere=elsewhere)
 
     def end(self, result: str) -> None:
         """Note what came of the run, and give that to the model."""

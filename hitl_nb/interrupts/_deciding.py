@@ -296,6 +296,7 @@ async def _ask(asking: Asking, call: Call, options: Options) -> Any:
             await handle.settled()
             if not handle.taken:
                 handle.expire("nobody answered in time")
+                await handle.settled()
         return _result(call, options.if_expired)
     except BaseException:
         # Whatever went wrong, the question does not stay open behind the code that asked it.

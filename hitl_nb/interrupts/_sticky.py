@@ -81,6 +81,7 @@ class Sticky:
                 outcome=stored.outcome,
                 answer=answer,
                 result=stored.result,
+                edits=stored.edits,
                 reason=stored.reason,
                 by=f"{who} (from the journal; `refresh=True` asks again)",
                 via="replay",

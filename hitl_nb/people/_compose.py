@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
-from hitl_nb._calls import Call, Decision, Handle, print_of
+from hitl_nb._calls import Call, Decision, Handle, frozen, print_of
 from hitl_nb.errors import UsageError
 from hitl_nb.people._asking import consult, current_asking, in_time
 from hitl_nb.people._person import Person, declared, declared_all
@@ -27,7 +28,7 @@ class Remember:
 
     def __init__(self, person: Person) -> None:
         self._person = person
-        self._answers: dict[str, Decision] = {}
+        self._answers: dict[str, _Known] = {}
         self.members = (person,)
         """Whom this asks."""
 
@@ -37,14 +38,20 @@ class Remember:
         key = question_key(call)
         known = self._answers.get(key) if key is not None and handle.may_recall else None
         if known is not None:
-            call.respond(known.answer, by=f"remembered from {known.by or 'somebody'}", via="policy")
+            # Never the object that was answered with then: it is somebody else's, who may have changed it since.
+            answer = call.proposal if known.is_as_proposed else frozen(known.answer)
+            call.respond(answer, by=f"remembered from {known.by or 'somebody'}", via="policy")
             return
         with handle.put_to(self._person) as theirs:
             await self._person(theirs)
             await handle.written()
         decision = handle.decision
-        if key is not None and decision is not None and decision.approves and _is_a_persons(decision, self._person):
-            self._answers[key] = decision
+        if key is None or decision is None or not decision.approves or not handle.is_mine:
+            return
+        if _is_a_persons(decision, self._person):
+            unedited = decision.answer is call.proposal
+            answer = None if unedited else frozen(decision.answer)
+            self._answers[key] = _Known(is_as_proposed=unedited, answer=answer, by=decision.by)
 
     def declared(self) -> Any:
         """Give who has to answer, structurally."""
@@ -58,6 +65,17 @@ class Remember:
     def forget(self) -> None:
         """Ask again from now on."""
         self._answers.clear()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """What somebody has said before."""
+
+    is_as_proposed: bool
+    answer: Any
+    """A copy; None if it was what was proposed."""
+
+    by: str | None
 
 
 def question_key(call: Call) -> str | None:

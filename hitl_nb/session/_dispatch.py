@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from ag_ui.core import ToolCall
 
-from hitl_nb._calls import Call, Decision, GrantLost, Handle, Recorder, frozen
-from hitl_nb._encoding import encode, encode_refusal
+from hitl_nb._calls import MAY_HAVE_RUN, Call, Decision, GrantLost, Handle, Recorder, frozen
+from hitl_nb._encoding import encode
 from hitl_nb._tools import FrontendTool, GateTool, HumanTool, ToolBox
 from hitl_nb.errors import InvalidValue
 from hitl_nb.people import Person, ask_in_turn, in_time
@@ -99,6 +99,7 @@ class Dispatcher:
 
     async def _run(self, question: PendingCall, one: _Work, before: Sequence[Awaitable[None]]) -> None:
         await one(before)
+        await Handle.of(question.call).settled()
         self._on_decided(question)
 
     async def _prepared(self, question: PendingCall) -> _Work:
@@ -207,10 +208,10 @@ class Dispatcher:
         try:
             args = await handle.begin()
         except GrantLost as lost:
+            handle.delivered = MAY_HAVE_RUN  # what is told if nobody waits for its end
             handle.delivered = await lost.outcome()
             return
-        except InvalidValue as error:
-            handle.end(encode_refusal("not_executed", str(error)))
+        except InvalidValue:
             return
         try:
             text = _returned(await _ran(tool, args), call)

@@ -205,6 +205,8 @@ class Loop:
             if not call.decided:
                 Handle.of(call).close(self.ending)
                 self._context.report("tool_handler_failed", "Human-in-the-loop interaction aborted")
+        for call in self._transcript.calls:
+            await Handle.of(call).settled()
         for question in self._open:
             handle = Handle.of(question.call)
             if not handle.taken:
@@ -212,7 +214,7 @@ class Loop:
             await handle.settled()
             if not handle.taken:  # an answer that could not be written down did not happen
                 handle.close(self.ending)
-            handle.waive()
+            await handle.waive()
             self._record(question)
         self._thread.close(self.ending)
         self._context.store.save(self._thread)
