@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from hitl_nb._calls import frozen
 from hitl_nb.cards import Approval
+from hitl_nb.crewai._crew_run import ask_from_thread, checks, framework
 from hitl_nb.crewai._hooks import AskingHook, ToolCall, ToolContext, refusals, spelled
 from hitl_nb.crewai._install import Installation, install
-from hitl_nb.crewai._run import ask_from_thread, checks, framework
 from hitl_nb.errors import ChangedWhileWaiting, NotApproved, UsageError
 from hitl_nb.people import Person, people_of
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from hitl_nb._calls import frozen, print_of
 from hitl_nb._encoding import encode_refusal
-from hitl_nb.crewai._run import Stop, framework, replaced
+from hitl_nb.crewai._crew_run import Stop, framework, replaced
 from hitl_nb.errors import HitlError, InvalidValue, NotApproved, UsageError
 
 _log = logging.getLogger("hitl_nb")

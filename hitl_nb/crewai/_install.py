@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
+from hitl_nb.crewai._crew_run import answering, doors
 from hitl_nb.crewai._hooks import closed_hooks, grants_kept, single_runs
-from hitl_nb.crewai._run import answering, doors
 from hitl_nb.crewai._surfaces import feedback_is_asked, flow_asks, hooks_ask, results_are_reviewed
 from hitl_nb.errors import MissingExtraError
 from hitl_nb.people import Person, people_of

@@ -18,19 +18,19 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Literal
 
 from hitl_nb.cards import Approval, Text
 from hitl_nb.cards.reply import QuickReply
-from hitl_nb.crewai._run import WORDS, Stop, ask_from_coroutine, ask_from_thread, framework, replaced, stopping
+from hitl_nb.crewai._crew_run import WORDS, Stop, ask_from_coroutine, ask_from_thread, framework, replaced, stopping
 from hitl_nb.errors import Declined, Expired, NotApproved, UsageError
 
 # -- flow.ask() ----------------------------------------------------------------------------------------------------
 
 _timeout: ContextVar[float | None] = ContextVar("hitl_nb_ask_timeout", default=None)
-_LONGEST: Final = 200
-"""Characters of somebody's words in a question about them."""
+_LONGEST: Final = 200  # characters of somebody's words in a question about them
 
 
 class CardInput:
@@ -136,11 +136,11 @@ def _as_payload(output: object) -> object:
     return {"output": output}
 
 
+@dataclass(frozen=True, eq=False)
 class _NoModel:
     """In place of a model that cannot be made here (no key, say): a button does not need one."""
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
+    error: Exception
 
 
 @contextmanager
@@ -279,8 +279,6 @@ def _shortened(words: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
 
 
-# Which of the outcomes somebody has written: without case and punctuation, and nothing that has to be understood.
-
 _AROUND: Final = "\"'`*()[]{}<>“”„‘’‚«»‹›"  # noqa: RUF001 - these are the quotes that people type
 _AFTER: Final = ".,;:!…。、！"  # noqa: RUF001
 """What may stand at the end of a word without another sense. A question mark is a question, and no yes."""
@@ -289,7 +287,7 @@ _BETWEEN: Final = re.compile(r"(?<=\w)(?:[.,;:!]+\s+|[\s_\-‐‑–—]+)(?=\w)
 
 
 def label_of(words: str, labels: Sequence[str]) -> str | None:
-    """Return the label that the words are; None if they are none, or could be two.
+    """Return the label that the words are, but for case and punctuation; None if they are none, or could be two.
 
     >>> label_of("Approved!", ["approved", "rejected"])
     'approved'

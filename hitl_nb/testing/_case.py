@@ -98,7 +98,7 @@ class Case:
     answers: list[Answer]
     """What people decided, in the order of the decisions."""
 
-    def plain(self) -> dict[str, object]:
+    def plain(self) -> dict[str, Any]:
         """Return it as it is written."""
         return {
             "hitl_nb_case": VERSION,
@@ -107,7 +107,7 @@ class Case:
         }
 
 
-def write(path: Path, plain: Mapping[str, object]) -> None:
+def write(path: Path, plain: object) -> None:
     """Write a case, whole or not at all.
 
     Raises:
@@ -323,12 +323,12 @@ class DecisionCodec:
     def question(self, call: Call) -> dict[str, Any]:
         """Return what is asked: ``{"tool": ..., "question": ..., "args": ...}``."""
         # What the journal remembers is never opened; its arguments are what would have been shown.
-        row = self._rows.asked(call, "{}" if call.asked_at else json_text(call.args), None)
+        row: Mapping[str, Any] = self._rows.asked(call, "{}" if call.asked_at else json_text(call.args), None)
         return {"tool": row["tool"], "question": row["message"], "args": json.loads(row["args"])}
 
     def answer(self, call: Call, decision: Decision) -> Answer:
         """Return a decision, under the call's own id."""
-        row = self._rows.answered(call, decision)
+        row: Mapping[str, Any] = self._rows.answered(call, decision)
         text: str | None = row["answer"]
         answer = None if text is None else json.loads(text)
         return Answer(
