@@ -184,9 +184,9 @@ def _written_arguments(text: str) -> dict[str, object]:
         args = json.loads(text)
     except ValueError:
         return {"raw": text}
-    if text == _loose(args):
+    if text == _spaced(args):
         return {"args": args}
-    return {"args": args, "compact": True} if text == _dense(args) else {"raw": text}
+    return {"args": args, "compact": True} if text == _unspaced(args) else {"raw": text}
 
 
 def _read_part(part: dict[str, Any]) -> Part:
@@ -194,15 +194,15 @@ def _read_part(part: dict[str, Any]) -> Part:
         return Says(text=part["says"])
     if "raw" in part:
         return Calls(name=part["calls"], id=part["id"], arguments=part["raw"])
-    arguments = (_dense if part.get("compact") else _loose)(part["args"])
+    arguments = (_unspaced if part.get("compact") else _spaced)(part["args"])
     return Calls(name=part["calls"], id=part["id"], arguments=arguments)
 
 
-def _loose(args: object) -> str:
+def _spaced(args: object) -> str:
     return json.dumps(args, ensure_ascii=False)
 
 
-def _dense(args: object) -> str:
+def _unspaced(args: object) -> str:
     return json.dumps(args, ensure_ascii=False, separators=(",", ":"))
 
 
