@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+TYPESCRIPT := 5.9.3
+TSC := .node/types/node_modules/.bin/tsc
 
 # Without .pyc files importing crewai takes twice as long, in every kernel that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -21,10 +23,11 @@ demo: $(VENV)/.demo ## Open JupyterLab on the quickstart: no key, no network, no
 
 test: check unit notebooks lab ## Everything, cheap things first. CI runs exactly this.
 
-check: $(VENV)/.test ## Format, lint, types, layers.
+check: $(VENV)/.test $(TSC) ## Format, lint, types of both halves, layers.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(TSC) -p widgets
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.test browser ## All tests but the JupyterLab journeys and the notebooks.
@@ -56,6 +59,13 @@ $(VENV)/.test: $(VENV)/bin/uv pyproject.toml
 	$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode -e ".[test]"
 	@$(NO_NEWS)
 	@touch $@ $(VENV)/.demo
+
+# Only to check the types of the browser half: nothing is built with Node, and nobody who installs needs it.
+$(TSC): Makefile
+	@command -v npm >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q npm; }
+	@mkdir -p .node/types
+	npm install --silent --no-save --no-audit --no-fund --prefix .node/types typescript@$(TYPESCRIPT)
+	@touch $@
 
 clean: ## Forget everything that was made.
 	rm -rf $(VENV) .kernels .node build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

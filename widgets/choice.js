@@ -11,6 +11,7 @@ import { drawOptions } from "./options.js";
  * @typedef {{ chosen: number[], wrong?: boolean }} ChoiceDraft
  */
 
+const CHOICE_TYPED = "input:not([type=radio], [type=checkbox]), textarea, select";
 const CHOICE_FEW = 5; // more than these get a filter
 
 /** @type {import("./frame.js").Card} */
@@ -25,7 +26,7 @@ export default {
   confirm: (label, { chosen }, { multiple, options }) =>
     multiple ? `${label} ${chosen.length} of ${options.length}` : label,
   draw(body, change, { el }) {
-    const by = el.getAttribute("aria-labelledby");
+    const by = el.getAttribute("aria-labelledby") ?? "";
     const context = drawContext();
     const filter = named(h("input", { class: "hitl-input", type: "search", placeholder: "Filter" }), "Filter", by);
     const asked = h("span", { class: "hitl-count" });
@@ -33,21 +34,24 @@ export default {
     body.append(context.el, h("div", { class: "hitl-tools" }, asked, filter), list);
     /** @type {ReturnType<typeof drawOptions> | undefined} */
     let options;
-    /** @type {[ChoiceProps, ChoiceDraft | undefined]} */
-    let last;
-    const take = (at, on) => {
-      const [{ multiple }, draft] = last;
-      const others = multiple ? draft.chosen.filter((each) => each !== at) : [];
+    /** @type {[ChoiceProps | undefined, ChoiceDraft | undefined]} */
+    let last = [undefined, undefined];
+    const take = (/** @type {number} */ at, /** @type {boolean} */ on) => {
+      const [props, draft] = last;
+      const others = props?.multiple ? (draft?.chosen ?? []).filter((each) => each !== at) : [];
       change({ chosen: on ? [...others, at] : others });
     };
     el.addEventListener("keydown", (event) => {
       const at = Number(event.key) - 1;
-      const typing = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select");
-      if (typing || event.ctrlKey || event.metaKey || event.altKey || body.disabled || !(at in last[0].options)) return;
-      if (at < 9) take(at, !last[0].multiple || !last[1].chosen.includes(at));
+      const [props, draft] = last;
+      const typing = /** @type {Element} */ (event.target).matches(CHOICE_TYPED);
+      const other = typing || event.ctrlKey || event.metaKey || event.altKey || body.matches(":disabled");
+      if (other || !props || !draft || !(at in props.options) || at >= 9) return;
+      take(at, !props.multiple || !draft.chosen.includes(at));
     });
     const redraw = () => {
       const [props, draft] = last;
+      if (!props || !options) return;
       const wanted = filter.value.trim().toLowerCase();
       const shown = props.options.map(({ label, note }, at) => ({
         label,
@@ -71,9 +75,11 @@ export default {
   },
 };
 
+/** @param {ChoiceProps} props */
 const choiceLimits = ({ multiple, min, max, options }) =>
   multiple ? [min ?? 0, max ?? options.length] : [min ?? 1, 1];
 
+/** @param {ChoiceProps} props */
 function choiceWords(props) {
   const [least, most] = choiceLimits(props);
   const all = most >= props.options.length;

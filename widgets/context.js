@@ -7,7 +7,7 @@ import { fillRows, h, uid, write } from "./kit.js";
 /** @returns {{ el: HTMLElement, update: (rows?: ContextRow[]) => void }} */
 export function drawContext() {
   const el = h("div", { class: "hitl-args" });
-  const update = (rows = []) => {
+  const update = (/** @type {ContextRow[]} */ rows = []) => {
     el.hidden = rows.length === 0;
     fillRows(el, rows, contextRow, fillContextRow);
   };
@@ -20,8 +20,9 @@ function contextRow() {
   return h("div", { class: "hitl-arg" }, h("div", { class: "hitl-arg-label", id, dir: "auto" }), value);
 }
 
+/** @param {HTMLElement} row @param {ContextRow} shown */
 function fillContextRow(row, { label, text, long }) {
-  const [name, value] = row.children;
+  const [name, value] = /** @type {HTMLElement[]} */ ([...row.children]);
   write(name, label);
   write(value, text);
   row.dataset.long = String(long);

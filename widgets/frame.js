@@ -25,6 +25,10 @@ import { isDecided } from "./store.js";
  * `data-wrong`); `quiet` are more buttons and the draft that each leads to; `reason` is what a decline starts
  * with, and where `needsReason` there is no decline without one.
  * @typedef {{ el: HTMLElement, confirm: () => void }} Frame  the whole card, and a press of its button
+ * @typedef {ReturnType<typeof frameParts>} Parts
+ * @typedef {import("./store.js").Item} Item
+ * @typedef {import("./store.js").RunStore} RunStore
+ * @typedef {keyof typeof FRAME_STATUS} State
  */
 
 const FRAME_STATUS = {
@@ -49,7 +53,7 @@ const FRAME_QUIET = "The kernel is not answering, perhaps busy. An answer is sen
  */
 export function drawFrame(store, key, card) {
   const part = frameParts();
-  const call = () => /** @type {any} */ (store.items.get(key));
+  const call = () => /** @type {Item} */ (store.items.get(key));
   const drawCard = frameDrawer(part, call, store, card);
   frameAnswers(part, call, store, card);
   const update = () => {
@@ -72,7 +76,13 @@ export function drawFrame(store, key, card) {
   return { el: part.el, update };
 }
 
-/** What draws the card's own part, and the button's text with it. */
+/**
+ * What draws the card's own part, and the button's text with it.
+ * @param {Parts} part
+ * @param {() => Item} call
+ * @param {RunStore} store
+ * @param {Card} card
+ */
 function frameDrawer(part, call, store, card) {
   /** @type {ReturnType<Card["draw"]> | undefined} */
   let redraw;
@@ -90,14 +100,22 @@ function frameDrawer(part, call, store, card) {
   };
 }
 
-/** The card's quiet buttons; each leads to another draft. @returns {() => void} what brings them up to date */
+/**
+ * The card's quiet buttons; each leads to another draft.
+ * @param {Parts} part
+ * @param {() => Item} call
+ * @param {RunStore} store
+ * @param {Card} card
+ * @returns {() => void} what brings them up to date
+ */
 function frameQuiet(part, call, store, card) {
   const buttons = (card.quiet ?? []).map((step) => {
     const next = () => store.held(call().key).draft !== undefined && step(store.held(call().key).draft, call().props);
     const el = h("button", { type: "button", class: "hitl-button hitl-plain" });
     el.addEventListener("click", () => {
       if (frameState(call(), store) !== "open") return;
-      store.hold(call().key, { draft: next()[1], error: "" });
+      const led = next();
+      if (led) store.hold(call().key, { draft: led[1], error: "" });
       if (el.hidden && !part.body.matches(":focus-within")) part.confirm.focus();
     });
     part.choices.append(el);
@@ -107,10 +125,16 @@ function frameQuiet(part, call, store, card) {
   return () => buttons.forEach((update) => update());
 }
 
-/** Let a click, or Enter after a reason, send the one answer of an open call. */
+/**
+ * Let a click, or Enter after a reason, send the one answer of an open call.
+ * @param {Parts} part
+ * @param {() => Item} call
+ * @param {RunStore} store
+ * @param {Card} card
+ */
 function frameAnswers(part, call, store, card) {
   const { key, id } = call();
-  const send = (message) => {
+  const send = (/** @type {() => { op: string, [field: string]: any }} */ message) => {
     if (frameState(call(), store) !== "open") return;
     if (part.body.matches(":focus-within")) part.confirm.focus(); // what is in use will be shut
     try {
@@ -137,6 +161,7 @@ function frameAnswers(part, call, store, card) {
 }
 
 /** @returns {keyof typeof FRAME_STATUS} */
+/** @param {Item} call @param {RunStore} store @returns {State} */
 function frameState(call, store) {
   if (isDecided(call)) return "decided";
   if (store.link === "closed") return "closed";
@@ -145,7 +170,7 @@ function frameState(call, store) {
 }
 
 function frameParts() {
-  const button = (props) => h("button", { type: "button", ...props });
+  const button = (/** @type {Record<string, any>} */ props) => h("button", { type: "button", ...props });
   const [titleId, reasonId] = [uid(), uid()];
   const part = {
     title: h("div", { class: "hitl-title", id: titleId, dir: "auto" }),
@@ -172,9 +197,20 @@ function frameParts() {
   const head = h("div", { class: "hitl-head" }, part.title, part.tool);
   const labelled = { role: "group", "aria-labelledby": titleId, tabindex: "-1" };
   const el = h("section", { class: "hitl-card", ...labelled }, head, part.ask, part.warning, part.about, rest);
-  return { ...part, el, rest, choices, declining, reasonLabel, quiet: [], fault: "", thrown: "" };
+  return { ...part, el, rest, choices, declining, reasonLabel, ...frameNotes() };
 }
 
+/** What is known about the parts, beside what they look like. */
+const frameNotes = () => ({
+  /** @type {HTMLButtonElement[]} */
+  quiet: [],
+  fault: "",
+  thrown: "",
+  /** @type {import("./record.js").CallRecord | undefined} */
+  record: undefined,
+});
+
+/** @param {Parts} part @param {Item} item */
 function frameHead(part, { title, name, message, warning, about, record }) {
   write(part.title, title || name);
   writeOrHide(part.tool, title && title !== name ? name : "");
@@ -185,6 +221,8 @@ function frameHead(part, { title, name, message, warning, about, record }) {
 
 /**
  * Draw, and on an error say which; Confirm then stays shut, because nobody can approve what is not shown.
+ * @param {Parts} part
+ * @param {() => void} draw
  * @returns {boolean} whether there is an error
  */
 function frameFault(part, draw) {
@@ -199,6 +237,7 @@ function frameFault(part, draw) {
   return part.body.hidden;
 }
 
+/** @param {Parts} part @param {Item} call @param {State} state @param {Card} card */
 function frameControls(part, call, state, card) {
   const shut = state === "writing" || state === "closed" || state === "turn";
   const busy = state !== "open" && !shut;
@@ -216,12 +255,13 @@ function frameControls(part, call, state, card) {
   write(part.declineNow, call.decline);
 }
 
-/** Take the person to what is wrong, if they are at this card. */
+/** Take the person to what is wrong, if they are at this card. @param {Parts} part */
 function frameFindWrong(part) {
   const wrong = part.body.querySelector("[data-wrong]");
   if (wrong && part.el.matches(":focus-within")) focusIn(wrong);
 }
 
+/** @param {Parts} part @param {Item} call @param {State} state @param {RunStore} store */
 function frameTell(part, call, state, store) {
   const error = part.fault ? `This card could not be drawn: ${part.fault}` : store.held(call.key).error || call.error;
   writeOrHide(part.error, state === "sending" ? "" : error);
@@ -230,9 +270,13 @@ function frameTell(part, call, state, store) {
   write(part.status, quiet ? FRAME_QUIET : words);
 }
 
-/** Decline asks for an optional reason in place of the buttons: Enter sends, Escape goes back. */
+/**
+ * Decline asks for an optional reason in place of the buttons: Enter sends, Escape goes back.
+ * @param {Parts} part
+ * @param {() => void} send
+ */
 function frameDecline(part, send) {
-  const ask = (open) => {
+  const ask = (/** @type {boolean} */ open) => {
     part.declining.hidden = !open;
     part.choices.hidden = open;
     (open ? part.reason : part.decline).focus();
@@ -240,14 +284,18 @@ function frameDecline(part, send) {
   part.decline.addEventListener("click", () => part.decline.ariaDisabled || ask(true));
   part.back.addEventListener("click", () => part.back.ariaDisabled || ask(false));
   part.declineNow.addEventListener("click", send);
-  part.declining.addEventListener("keydown", (event) => {
+  part.declining.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.isComposing) return;
     if (event.key === "Enter" && event.target === part.reason) send();
     if (event.key === "Escape" && !part.back.ariaDisabled) ask(false);
   });
 }
 
-/** @param {import("./store.js").Held} held */
+/**
+ * @param {Parts} part
+ * @param {import("./record.js").CallRecord | undefined} record
+ * @param {import("./store.js").Held} held
+ */
 function frameDecided(part, record, { phase, error }) {
   writeOrHide(part.late, phase === "late" ? error || FRAME_LATE : "");
   if (part.record === record && record !== undefined) return;

@@ -2,6 +2,8 @@
 
 import { drawWords } from "./words.js";
 
+/** @typedef {NonNullable<import("./frame.js").Card["quiet"]>[number]} Quiet */
+
 /**
  * `card`, and where `props.instead` is true also a box for words. Its draft is `{ draft, instead }`: the card's own, and
  * the words (undefined: none are wanted).
@@ -20,19 +22,17 @@ export const withInstead = (card) => ({
     return found && { ...found, draft: { draft: found.draft } };
   },
   quiet: [
-    ...(card.quiet ?? []).map((step) => ({ draft, instead }, props) => {
-      const next = instead === undefined && step(draft, props);
-      return next && [next[0], { draft: next[1] }];
-    }),
+    ...(card.quiet ?? []).map(steppedIn),
     ({ draft, instead }, props) =>
-      props.instead && (instead === undefined ? ["Answer instead", { draft, instead: "" }] : ["Back", { draft }]),
+      props.instead === true &&
+      (instead === undefined ? ["Answer instead", { draft, instead: "" }] : ["Back", { draft }]),
   ],
   draw(body, change, frame) {
     let [draft, instead] = /** @type {any[]} */ ([]);
     const own = document.createElement("div");
     body.append(own);
     const redraw = card.draw(own, (next) => change({ draft: next, instead }), frame);
-    const write = (text) => change({ draft, instead: text });
+    const write = (/** @type {string} */ text) => change({ draft, instead: text });
     const words = drawWords(body, { long: true, label: "Your answer", change: write, send: frame.confirm });
     return (props, held, phase) => {
       const opens = held?.instead !== undefined && instead === undefined;
@@ -45,3 +45,9 @@ export const withInstead = (card) => ({
     };
   },
 });
+
+/** A quiet button of the card inside, there while no words are wanted. @param {Quiet} step @returns {Quiet} */
+const steppedIn = (step) => ({ draft, instead }, props) => {
+  const next = instead === undefined && step(draft, props);
+  return next && [next[0], { draft: next[1] }];
+};

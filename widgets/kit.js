@@ -27,20 +27,24 @@ export function h(tag, props = {}, ...children) {
   return el;
 }
 
-/** A plain box that looks like `look`. */
+/** A plain box that looks like `look`. @param {string} look @param {...(Node | string)} children */
 export const div = (look, ...children) => h("div", { class: look }, ...children);
 
-/** Set an element's text. Growing text is appended to, so a selection in it survives a stream; no change, no touch. */
+/**
+ * Set an element's text. Growing text is appended to, so a selection in it survives a stream; no change, no touch.
+ * @param {HTMLElement} el
+ * @param {unknown} text
+ */
 export function write(el, text) {
   const next = text == null ? "" : String(text);
-  const node = el.firstChild;
+  const node = /** @type {Text | null} */ (el.firstChild);
   const now = node?.data ?? "";
   if (next === now) return;
   if (node && next.startsWith(now)) node.appendData(next.slice(now.length));
   else el.textContent = next;
 }
 
-/** Set an element's text, and hide the element when there is none. */
+/** Set an element's text, and hide the element when there is none. @param {HTMLElement} el @param {unknown} text */
 export function writeOrHide(el, text) {
   write(el, text);
   el.hidden = !text;
@@ -60,13 +64,24 @@ export function fillRows(parent, rows, make, fill) {
   rows.forEach((row, index) => fill(parent.children[index], row, index));
 }
 
-/** `make`, which for the same object gives what it gave before. */
+/**
+ * `make`, which for the same object gives what it gave before.
+ * @template {WeakKey} K
+ * @template T
+ * @param {(key: K) => T} make
+ * @returns {(key: K) => T}
+ */
 export function remembered(make) {
+  /** @type {WeakMap<K, T>} */
   const made = new WeakMap();
-  return (key) => made.get(key) ?? made.set(key, make(key)).get(key);
+  return (key) => /** @type {T} */ (made.get(key) ?? made.set(key, make(key)).get(key));
 }
 
-/** Let `parent` hold exactly `els`, in order. Only what is out of place is moved: a moved element loses the focus. */
+/**
+ * Let `parent` hold exactly `els`, in order. Only what is out of place is moved: a moved element loses the focus.
+ * @param {HTMLElement} parent
+ * @param {Element[]} els
+ */
 export function arrange(parent, els) {
   let before = parent.firstElementChild;
   for (const el of els) {
@@ -82,16 +97,24 @@ export function arrange(parent, els) {
 
 const KIT_CONTROLS = ":is(input, textarea, select, button):not(:disabled, [hidden], [hidden] *)";
 
-/** Give the focus to the first control in one of `places` (null = none). @returns {boolean} whether there is one */
+/**
+ * Give the focus to the first control in one of `places` (null = none).
+ * @param {...(Element | null | undefined)} places
+ * @returns {boolean} whether there is one
+ */
 export function focusIn(...places) {
-  const here = places.filter((place) => place?.isConnected);
+  const here = places.filter((place) => place != null).filter((place) => place.isConnected);
   const controls = here.map((place) => (place.matches(KIT_CONTROLS) ? place : place.querySelector(KIT_CONTROLS)));
-  const first = controls.find(Boolean);
+  const first = /** @type {HTMLElement | undefined} */ (controls.find(Boolean) ?? undefined);
   first?.focus();
   return first !== undefined;
 }
 
-/** Do what may move or hide the control in use, and keep the focus there, else in the first of `places` with a control. */
+/**
+ * Do what may move or hide the control in use, and keep the focus there, else in the first of `places` with a control.
+ * @param {(Element | null | undefined)[]} places
+ * @param {() => void} act
+ */
 export function keepFocus(places, act) {
   const had = /** @type {any} */ (document.activeElement);
   act();
@@ -99,7 +122,14 @@ export function keepFocus(places, act) {
   else focusIn(...places);
 }
 
-/** Let `el` be called by `text` (if any) and by what stands at the ids `by`. */
+/**
+ * Let `el` be called by `text` (if any) and by what stands at the ids `by`.
+ * @template {HTMLElement} E
+ * @param {E} el
+ * @param {string} text
+ * @param {string} by
+ * @returns {E}
+ */
 export function named(el, text, by) {
   el.id ||= uid();
   if (text) el.ariaLabel = text;
@@ -107,13 +137,21 @@ export function named(el, text, by) {
   return el;
 }
 
-/** A quiet button, called by `text` and the ids `by`, or by a sign in the place of the text. */
+/**
+ * A quiet button, called by `text` and the ids `by`, or by a sign in the place of the text.
+ * @param {string} text
+ * @param {string} by
+ * @param {(event: Event) => void} onclick
+ */
 export function link(text, by, onclick, sign = "") {
   const look = sign ? { class: "hitl-icon", text: sign, title: text } : { class: "hitl-link", text };
   return named(h("button", { type: "button", onclick, ...look }), text, by);
 }
 
-/** The message of an error, its stack (without the host's part) in the console, where developers look. */
+/**
+ * The message of an error, its stack (without the host's part) in the console, where developers look.
+ * @param {any} error  whatever was thrown
+ */
 export function explain(error) {
   const lines = String(error?.stack ?? error).split("\n");
   const host = lines.findIndex((line) => line.includes("anywidget"));

@@ -2,7 +2,9 @@
 
 import { h, write } from "./kit.js";
 
+/** @type {Record<string, string>} */
 const MESSAGE_SPEAKERS = { user: "You", assistant: "Assistant" };
+/** @type {Record<string, string>} */
 const NOTE_SIGNS = { info: "i", warning: "!", error: "✕" };
 
 /** @param {() => any} item  gives the item as it is now */

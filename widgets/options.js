@@ -13,7 +13,7 @@ import { fillRows, h, uid, write, writeOrHide } from "./kit.js";
 export function drawOptions(type, by, take, name = uid()) {
   const role = type === "radio" ? "radiogroup" : "group";
   const el = h("div", { class: "hitl-options", role, "aria-labelledby": by });
-  const make = (at) => {
+  const make = (/** @type {number} */ at) => {
     const noteId = uid();
     const box = h("input", { type, name, class: "hitl-box", onchange: () => take(at, box.checked) });
     const line = h("label", { class: "hitl-option-line" }, box, h("span", { class: "hitl-text", dir: "auto" }));

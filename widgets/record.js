@@ -8,6 +8,7 @@ import { h } from "./kit.js";
  */
 
 // One sign an outcome, besides colour: a decision must be readable in print and by the colour-blind.
+/** @type {Record<string, string>} */
 const OUTCOME_SIGNS = {
   answered: "✓",
   edited: "✎",
@@ -19,6 +20,7 @@ const OUTCOME_SIGNS = {
   superseded: "↷",
 };
 const RECORD_LONG = 200; // characters
+/** @type {Record<string, string[]>} */
 const ROW_SIGNS = { on: ["✓", "chosen: "], off: ["–", "left out: "] };
 
 /** Draw a record once; it never changes. @param {CallRecord} record */
@@ -33,6 +35,7 @@ export function drawRecord({ outcome, headline, rows, footer }) {
   return h("div", { class: "hitl-decided", "data-approved": String(approved) }, head, list, foot);
 }
 
+/** @param {RecordRow} row @param {RecordRow["mark"]} mark */
 function recordRow({ label, text }, mark) {
   const row = h("li", { class: "hitl-row", "data-mark": mark });
   const [sign, spoken] = ROW_SIGNS[mark] ?? [];

@@ -23,7 +23,7 @@ export default {
     const buttons = h("div", { class: "hitl-actions", role: "group", "aria-labelledby": by });
     body.append(context.el, buttons);
     let [text, was] = ["", ""];
-    const press = (choice) => {
+    const press = (/** @type {number} */ choice) => {
       change({ text, choice });
       confirm();
     };
@@ -42,4 +42,5 @@ export default {
   },
 };
 
+/** @param {() => void} onclick */
 const replyButton = (onclick) => h("button", { type: "button", class: "hitl-button", dir: "auto", onclick });

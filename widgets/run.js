@@ -9,23 +9,33 @@ import { explain, h } from "./kit.js";
 import { drawMessage, drawNote } from "./message.js";
 import { RunStore } from "./store.js";
 
-/** @typedef {import("./frame.js").Card} Card */
+/**
+ * @typedef {import("./frame.js").Card} Card
+ * @typedef {import("./store.js").Item} Item
+ * @typedef {{ el: HTMLElement, update: () => void }} Drawn
+ * @typedef {{ model: import("./store.js").Model, el: HTMLElement, signal: AbortSignal }} Host  what anywidget gives
+ */
 
 const RUN_SILENCE = "No word from the kernel yet. If it is idle, reload the page or run the cell again.";
 
 export default async () => {
   const store = new RunStore();
-  const others = [...OTHERS].map(async ([name, text]) => /** @type {[string, Card]} */ ([name, await loadCard(name, text)]));
-  const cards = new Map([...CARDS, ...(await Promise.all(others))]);
+  const cards = new Map(CARDS);
+  await Promise.all([...OTHERS].map(async ([name, text]) => cards.set(name, await loadCard(name, text))));
   return {
-    initialize: ({ model, signal }) => store.connect(model, signal),
-    render: ({ el, signal }) => drawRun(store, cards, el, signal),
+    initialize: (/** @type {Host} */ { model, signal }) => store.connect(model, signal),
+    render: (/** @type {Host} */ { el, signal }) => drawRun(store, cards, el, signal),
   };
 };
 
 const RUN_PATIENCE = 5000; // for a module of somebody else that never ends
 
-/** The card of another package, from a module of its own; one that fails is told of when it should be drawn. */
+/**
+ * The card of another package, from a module of its own; one that fails is told of when it should be drawn.
+ * @param {string} name
+ * @param {string} text
+ * @returns {Promise<Card>}
+ */
 async function loadCard(name, text) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   const late = new Promise((_, refuse) => setTimeout(() => refuse(new Error("it takes too long to load")), RUN_PATIENCE));
@@ -41,14 +51,20 @@ async function loadCard(name, text) {
   }
 }
 
+/**
+ * @param {RunStore} store
+ * @param {Map<string, Card>} cards
+ * @param {HTMLElement} el
+ * @param {AbortSignal} signal
+ */
 function drawRun(store, cards, el, signal) {
   // JupyterLab would take keys pressed in a card for its own: "d d" on a checkbox deletes the cell.
   const list = h("div", { class: "hitl-run", "data-lm-suppress-shortcuts": "true" });
   const silence = h("p", { class: "hitl-silence", role: "status", text: RUN_SILENCE });
-  /** @type {Map<string, { el: HTMLElement, update: () => void, kind: string }>} */
+  /** @type {Map<string, Drawn & { kind: string }>} */
   const drawn = new Map();
 
-  const follow = (changed) => {
+  const follow = (/** @type {Set<string> | undefined} */ changed = undefined) => {
     silence.hidden = store.heard || store.link === "open";
     for (const [key, { el: gone, kind }] of drawn) {
       if (runKind(store.items.get(key)) !== kind) drawn.delete(key) && gone.remove();
@@ -69,10 +85,10 @@ function drawRun(store, cards, el, signal) {
   el.append(list, silence);
 }
 
-/** Items of another kind under the same key are drawn anew. */
-const runKind = (item) => item && `${item.type} ${item.card ?? ""}`;
+/** Items of another kind under the same key are drawn anew. @param {Item | undefined} item */
+const runKind = (item) => (item ? `${item.type} ${item.card ?? ""}` : "");
 
-/** One item that cannot be drawn does not take the others with it. */
+/** One item that cannot be drawn does not take the others with it. @param {Drawn} node */
 function runGuard(node) {
   try {
     node.update();
@@ -83,11 +99,15 @@ function runGuard(node) {
   }
 }
 
+/** @param {RunStore} store @param {Map<string, Card>} cards @param {Item} item @returns {Drawn} */
 function drawItem(store, cards, { key, type, card }) {
-  if (type === "call") return drawFrame(store, key, cards.get(card) ?? missingCard(`there is no card called \`${card}\` in this version of hitl_nb.`));
+  if (type === "call") return drawFrame(store, key, cards.get(card) ?? missingCard(runUnknown(card)));
   if (type === "message") return drawMessage(() => store.items.get(key));
   return drawNote(() => store.items.get(key));
 }
+
+/** @param {string} card */
+const runUnknown = (card) => `there is no card called \`${card}\` in this version of hitl_nb.`;
 
 /** @param {string} why @returns {Card} */
 function missingCard(why) {

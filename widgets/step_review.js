@@ -8,7 +8,10 @@ import { fillRows, h, uid, write, writeOrHide } from "./kit.js";
  * @typedef {boolean[]} StepChoice  one a step
  */
 
-/** The person's choice, or what the model proposes where there is none (yet). @returns {StepChoice} */
+/**
+ * The person's choice, or what the model proposes where there is none (yet).
+ * @param {StepChoice | undefined} draft @param {Step[]} steps @returns {StepChoice}
+ */
 const stepChoice = (draft, steps) => steps.map((step, index) => draft?.[index] ?? step.checked);
 
 /** @type {import("./frame.js").Card} */
@@ -21,8 +24,8 @@ export default {
   draw(body, change) {
     /** @type {StepChoice} */
     let choice = [];
-    const toggle = (index) => change(choice.map((on, at) => (at === index ? !on : on)));
-    const all = (on) => change(choice.map(() => on));
+    const toggle = (/** @type {number} */ index) => change(choice.map((on, at) => (at === index ? !on : on)));
+    const all = (/** @type {boolean} */ on) => change(choice.map(() => on));
     const list = h("ol", { class: "hitl-steps", role: "list" });
     const count = h("span", { class: "hitl-count" });
     const tools = h(
@@ -47,8 +50,10 @@ export default {
   },
 };
 
+/** @param {string} text @param {() => void} onclick */
 const stepButton = (text, onclick) => h("button", { type: "button", class: "hitl-link", text, onclick });
 
+/** @param {() => void} onchange */
 function stepRow(onchange) {
   const noteId = uid();
   const box = h("input", { type: "checkbox", class: "hitl-box", "aria-describedby": noteId, onchange });
@@ -57,6 +62,7 @@ function stepRow(onchange) {
   return h("li", { class: "hitl-step" }, h("label", { class: "hitl-step-line" }, box, label), note);
 }
 
+/** @param {any} row  as `stepRow` made it @param {Step} step @param {boolean} checked */
 function fillStep(row, step, checked) {
   const [line, note] = row.children;
   const [box, label] = line.children;

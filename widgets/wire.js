@@ -1,42 +1,57 @@
 // A value as it travels (hitl_nb/_schema/_marks.py): plain JSON, and marks such as {"$": "integer", "text": "…"} for
 // what a browser would damage. Marks are only shown and sent back. undefined: nothing is there.
 
+/**
+ * @typedef {any} Wire  JSON, a mark, or undefined: its kinds are told apart here and nowhere else
+ * @typedef {{ $: string, text: string, entries?: [Wire, Wire][] }} Mark
+ * @typedef {[string, Wire]} Pair
+ */
+
 const WIRE_LITERALS = new Set(["integer", "float", "escaped", "number", "json"]); // their text is JSON
 const WIRE_KEPT = new Set(["decimal", "bytes", "date", "time", "datetime", "duration"]); // and so they stay when edited
 
+/** @param {Wire} wire */
 const isObject = (wire) => wire !== null && typeof wire === "object" && !Array.isArray(wire);
+/** @param {Wire} wire @returns {wire is Mark} */
 const isMark = (wire) => isObject(wire) && Object.hasOwn(wire, "$");
 
-/** The `[key, part]` pairs of an object, in order; undefined if it is none. */
+/**
+ * The `[key, part]` pairs of an object, in order; undefined if it is none.
+ * @param {Wire} wire
+ * @returns {Pair[] | undefined}
+ */
 export function entriesOf(wire) {
   if (!isMark(wire)) return isObject(wire) ? Object.entries(wire) : undefined;
   return wire.entries?.map(([key, part]) => [textOf(key), part]);
 }
 
-/** The object of `entries`; a mark if JavaScript would drop, reorder or damage one of the keys. */
+/**
+ * The object of `entries`; a mark if JavaScript would drop, reorder or damage one of the keys.
+ * @param {Pair[]} entries
+ */
 export function objectOf(entries) {
   const plain = entries.every(([key]) => !/^(\$|__proto__|\d+)$/.test(key) && stringOf(key) === key);
   if (plain) return Object.fromEntries(entries);
   return { $: "object", entries: entries.map(([key, part]) => [stringOf(key), part]) };
 }
 
-// Half a surrogate pair needs a mark.
+/** Half a surrogate pair needs a mark. @param {string} text */
 const stringOf = (text) => (/\p{Surrogate}/u.test(text) ? { $: "escaped", text: JSON.stringify(text) } : text);
 
-/** Do two values look the same, to the last digit and the order of keys? */
+/** Do two values look the same, to the last digit and the order of keys? @param {Wire} a @param {Wire} b */
 export const sameWire = (a, b) => a === b || (a !== undefined && b !== undefined && boxText(a) === boxText(b));
 
-/** A value as the text of a JSON box. */
+/** A value as the text of a JSON box. @param {Wire} wire @returns {string} */
 export function boxText(wire, pad = "\n") {
   const inner = `${pad}  `;
-  const block = (open, parts, close) => {
+  const block = (/** @type {string} */ open, /** @type {string[]} */ parts, /** @type {string} */ close) => {
     const line = open + parts.join(", ") + close;
     return line.length < 80 && !line.includes("\n") ? line : open + inner + parts.join(`,${inner}`) + pad + close;
   };
   if (Array.isArray(wire))
     return block(
       "[",
-      wire.map((part) => boxText(part, inner)),
+      wire.map((/** @type {Wire} */ part) => boxText(part, inner)),
       "]",
     );
   const parts = entriesOf(wire)?.map(([key, part]) => `${JSON.stringify(key)}: ${boxText(part, inner)}`);
@@ -45,20 +60,26 @@ export function boxText(wire, pad = "\n") {
   return JSON.stringify(isMark(wire) && wire.$ !== "secret" && wire.$ !== "opaque" ? wire.text : wire);
 }
 
-/** A scalar as the text in an input. */
+/** A scalar as the text in an input. @param {Wire} wire @returns {string} */
 export function textOf(wire) {
   if (!isMark(wire)) return String(wire ?? "");
   return wire.$ === "escaped" ? JSON.parse(wire.text) : (wire.text ?? "");
 }
 
-/** What was typed into a control of a node, where `from` stood. */
+/**
+ * What was typed into a control of a node, where `from` stood.
+ * @param {{ kind: string, exact?: boolean }} node
+ * @param {Wire} from
+ * @param {string} text
+ * @returns {Wire}
+ */
 export function typedWire({ kind, exact }, from, text) {
   if (kind === "json" || kind === "secret") return { $: kind, text };
   if (WIRE_KEPT.has(from?.$)) return { ...from, text };
   return (kind === "number" || kind === "integer") && !exact ? { $: "number", text } : stringOf(text);
 }
 
-/** Why a value cannot be sent, or nothing; everything else is for the kernel to judge. */
+/** Why a value cannot be sent, or nothing; everything else is for the kernel to judge. @param {Wire} wire */
 export function typedFault(wire) {
   if (!["number", "decimal", "json"].includes(wire?.$)) return "";
   const text = wire.text.trim();
@@ -66,10 +87,11 @@ export function typedFault(wire) {
   if (wire.$ !== "json") return WIRE_NUMBER.test(text) ? "" : "This is not a number.";
   try {
     // Python's JSON has three words more than JavaScript's.
-    JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (part) => (part[0] === '"' ? part : "0")));
+    const asNumber = (/** @type {string} */ part) => (part[0] === '"' ? part : "0");
+    JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, asNumber));
     return "";
   } catch (error) {
-    return `This is not JSON: ${error.message}`;
+    return `This is not JSON: ${/** @type {Error} */ (error).message}`;
   }
 }
 

@@ -16,11 +16,11 @@ export function drawWords(body, { long, label, change, send }) {
   if (described) el.append(h("p", { class: "hitl-help", id: tipId, text: "Ctrl or ⌘ with Enter sends." }));
   box.autocomplete = "off";
   box.addEventListener("input", () => change(box.value));
-  box.addEventListener("keydown", (event) => {
+  box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && !event.isComposing && (!long || event.ctrlKey || event.metaKey)) send?.();
   });
   body.append(el);
-  const update = (text, placeholder = "", called = label) => {
+  const update = (/** @type {string} */ text, placeholder = "", called = label) => {
     const now = text.replaceAll(/\r\n?/g, "\n");
     if (box.value !== now) box.value = now;
     box.placeholder = placeholder;
