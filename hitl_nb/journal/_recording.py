@@ -75,7 +75,7 @@ class Started:
     """Whether `ended` has lost a secret."""
 
 
-class Run(NamedTuple):
+class GrantRow(NamedTuple):
     """A row of `STARTED`."""
 
     id: int
@@ -95,7 +95,7 @@ class _Process(TypedDict):
     since: int | None
 
 
-def started_from(run: Run) -> Started:
+def started_from(run: GrantRow) -> Started:
     """Return who runs it."""
     where: _Process = json.loads(run.value)
     ended = None if run.end is None else run.result or ""
@@ -125,7 +125,7 @@ def _this_process(pid: int) -> _Process:
     return {
         "host": socket.gethostname(),
         # Process ids begin anew with each start of the machine, and in each container.
-        "boot": _content(_PROC / "sys/kernel/random/boot_id"),
+        "boot": _file_text(_PROC / "sys/kernel/random/boot_id"),
         "space": _link(_PROC / "self/ns/pid"),
         "pid": pid,
         "since": _start_time(pid),
@@ -144,19 +144,19 @@ def _is_alive(where: _Process) -> bool | None:
         return None
     if where["since"] is not None:
         return _start_time(where["pid"]) == where["since"]
-    return _is_there(where["pid"])
+    return _exists(where["pid"])
 
 
 def _start_time(pid: int) -> int | None:
     """When a process was started, in ticks since the machine was; None if it is not there, or only its remains."""
-    stat = _content(_PROC / str(pid) / "stat")
+    stat = _file_text(_PROC / str(pid) / "stat")
     if stat is None:
         return None
     state, *fields = stat.rpartition(")")[2].split()
     return None if state in "ZX" else int(fields[_START_TIME - 1])
 
 
-def _is_there(pid: int) -> bool | None:
+def _exists(pid: int) -> bool | None:
     """Whether there is such a process, where there is no ``/proc``: it may be another one by now."""
     if sys.platform == "win32":
         return None  # `os.kill` would end it
@@ -169,7 +169,7 @@ def _is_there(pid: int) -> bool | None:
     return True
 
 
-def _content(path: Path) -> str | None:
+def _file_text(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -401,7 +401,7 @@ class EventWriter:
             found = transaction.one(STARTED, (question,))
             if found is None:
                 raise UsageError(f"`{call.name}` ({call.id}) has not begun. Write `journal.begin_started(call)` first.")
-            if Run._make(found).end is None:
+            if GrantRow._make(found).end is None:
                 transaction.append("ended", {**row, "question": question})
 
         return append
@@ -447,7 +447,7 @@ def run_of(store: Store, question: int | None) -> Started | None:
         found = query(STARTED, (question,))
         if not found:
             return None
-        run = Run._make(found[0])
+        run = GrantRow._make(found[0])
         ids = [question or 0, run.id, *([] if run.end is None else [run.end])]
         if not store.believes(query, ids):
             run = run._replace(end=None, result=None)

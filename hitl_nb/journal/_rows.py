@@ -90,7 +90,7 @@ class RowWriter:
             return self._clean(call.args, facts, text)
         # Never validated, so no schema can say where in it a secret stands.
         if facts.hider is None:
-            return self.secrets.scrub_json(arguments) if _is_json(arguments) else json_text(arguments)
+            return self.secrets.scrub_json(arguments) if _parses(arguments) else json_text(arguments)
         self.secrets.add_arguments(arguments)
         return _MASKED
 
@@ -173,7 +173,7 @@ def _is_untouched(original: str, answer: str) -> bool:
     key = original[1 : -len(answer) - 2]
     if key.count('"') == 2:
         return key[0] == key[-1] == '"'
-    return _is_json(key) and isinstance(json.loads(key), str)
+    return _parses(key) and isinstance(json.loads(key), str)
 
 
 def _redacted(**texts: str | None) -> str | None:
@@ -183,10 +183,10 @@ def _redacted(**texts: str | None) -> str | None:
 
 
 def _same(first: str, second: str) -> bool:
-    return first == second or (_is_json(first) and json.loads(first) == json.loads(second))
+    return first == second or (_parses(first) and json.loads(first) == json.loads(second))
 
 
-def _is_json(text: str) -> bool:
+def _parses(text: str) -> bool:
     try:
         json.loads(text)
     except ValueError:
@@ -240,14 +240,14 @@ def _data(value: object) -> object:
     try:
         return to_jsonable_python(value, **_FORM)
     except _NO_JSON:
-        return {"type": _name(value)}
+        return {"type": _type_name(value)}
 
 
 def _described(value: object) -> object:
     shape = getattr(value, "shape", None)
     if shape == () and hasattr(value, "item"):
         return value.item()  # a numpy scalar
-    found: dict[str, object] = {"type": _name(value)}
+    found: dict[str, object] = {"type": _type_name(value)}
     if shape is not None:
         found["shape"] = [int(size) for size in shape]
         if hasattr(value, "columns"):
@@ -257,7 +257,7 @@ def _described(value: object) -> object:
     return found
 
 
-def _name(value: object) -> str:
+def _type_name(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
@@ -324,7 +324,7 @@ def _has_a_collision(value: object) -> bool:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if isinstance(each, dict) and set(map(type, each)) != _TEXT and len(set(map(_text, each))) < len(each):
+        if isinstance(each, dict) and set(map(type, each)) != _TEXT and len(set(map(_key_text, each))) < len(each):
             return True
         parts = _parts(each)
         if not all(map(_is_quiet, set(map(type, parts)))):
@@ -366,7 +366,7 @@ def _is_plain(schema: object) -> bool:
     return all(_is_plain(part) for name, part in schema.items() if name not in ("metadata", "serialization"))
 
 
-def _text(key: object) -> str:
+def _key_text(key: object) -> str:
     """A key as JSON writes it."""
     if isinstance(key, str):
         return str(key)
@@ -389,7 +389,7 @@ def _told_apart(value: object) -> object:
     taken = {str(key) for key in value if isinstance(key, str)}
     made: dict[str, object] = {}
     for key, part in value.items():
-        name = _text(key)
+        name = _key_text(key)
         if not isinstance(key, str):
             name = f"{type(key).__name__}({key!r})" if name in taken else name
             while name in taken:

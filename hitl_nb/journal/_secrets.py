@@ -150,14 +150,14 @@ def _expanded(places: list[_Place]) -> Iterator[tuple[Schema, Schema]]:
             todo.extend((part, root) for part in _listed(schema.get(keyword)))
         todo.extend((schema[keyword], root) for keyword in _CONDITIONS if keyword in schema)
         for keyword in ("dependentSchemas", "dependencies"):
-            todo.extend((part, root) for part in _mapped(schema.get(keyword)).values())
+            todo.extend((part, root) for part in _as_mapping(schema.get(keyword)).values())
 
 
 def _under_key(places: list[tuple[Schema, Schema]], key: str) -> Iterator[_Place]:
     for schema, root in places:
-        properties = _mapped(schema.get("properties"))
+        properties = _as_mapping(schema.get("properties"))
         patterns = [
-            part for pattern, part in _mapped(schema.get("patternProperties")).items() if _matches(pattern, key)
+            part for pattern, part in _as_mapping(schema.get("patternProperties")).items() if _matches(pattern, key)
         ]
         named = [properties[key]] if key in properties else []
         others = [] if named or patterns else [schema.get("additionalProperties"), schema.get("unevaluatedProperties")]
@@ -202,7 +202,7 @@ def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _mapped(value: object) -> dict[str, object]:
+def _as_mapping(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 

@@ -211,10 +211,10 @@ class Snapshot:
             keep, end = change["keep"], len(self.messages) - change.get("tail", 0)
             self.messages = [
                 *self.messages[:keep],
-                *map(_compact, change["messages"]),
+                *map(_dense, change["messages"]),
                 *self.messages[max(keep, end) :],
             ]
-            self.state = _compact(change["state"]) if "state" in change else self.state
+            self.state = _dense(change["state"]) if "state" in change else self.state
 
     def change_to(self, given: "_Given") -> str | None:
         """Return what a row has to hold so that this is the latest; None if it is already."""
@@ -306,13 +306,13 @@ class Threads:
             # A secret that was not known may stand in what was looked at before.
             keep = tail = 0
             new = [json.loads(text) for text in raw]
-        texts = [_compact(self._secrets.scrub(message)) for message in new]
+        texts = [_dense(self._secrets.scrub(message)) for message in new]
         known = last.state if last and is_clean and last.state[0] == state else None
         given = _Given(
             array=array,
             raw=raw,
             clean=[*before[:keep], *texts, *before[len(before) - tail :]],
-            state=known or (state, _compact(self._secrets.scrub(json.loads(state)))),
+            state=known or (state, _dense(self._secrets.scrub(json.loads(state)))),
             cleaned_for=looked_for,
             before=before,
             keep=keep,
@@ -352,5 +352,5 @@ def stored_thread(store: Store, thread: str) -> ThreadRecord | None:
     return ThreadRecord(messages=messages, state=json.loads(latest.state), open=open_calls, undelivered=undelivered)
 
 
-def _compact(value: object) -> str:
+def _dense(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))

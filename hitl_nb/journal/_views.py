@@ -69,7 +69,7 @@ def decision_row(call: CallRow) -> list[str]:
     """Return the cells of one call, a row of `calls` as a dict."""
     kind = kind_of(call)
     who = " · ".join(part for part in (call["by"], call["via"]) if part)
-    said = call["reason"] or (call["answer"] and _words(call["answer"])) or ""
+    said = call["reason"] or (call["answer"] and _spoken(call["answer"])) or ""
     return [
         f'<span style="{QUIET}">{escaped((call["answered_at"] or call["asked_at"])[:16].replace("T", " "))}</span>',
         f"<strong>{escaped(call['tool'])}</strong><br>{escaped(shortened(call['message'] or ''))}",
@@ -79,7 +79,7 @@ def decision_row(call: CallRow) -> list[str]:
     ]
 
 
-def _words(answer: str) -> str:
+def _spoken(answer: str) -> str:
     value = json.loads(answer)
     return value if isinstance(value, str) else answer
 

@@ -23,7 +23,7 @@ def test_killed_writers_lose_no_acknowledged_row(path):
     assert len(acknowledged) > RUNS
     with Journal(path) as journal:
         assert journal.verify().ok
-        events = {name: [] for name in ("asked", "answered", "delivered")}
+        events: dict[object, list[object]] = {name: [] for name in ("asked", "answered", "delivered")}
         for row in journal:
             events.get(row["event"], []).append(row.get("call"))
         for name, calls in events.items():

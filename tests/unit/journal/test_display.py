@@ -19,7 +19,8 @@ EVIL = '<img src=x onerror="alert(1)"><script>alert(1)</script>'
 async def full(journal):
     answered(journal, value=STEPS.steps, id="1")
     answered(journal, value=[STEPS.steps[0], Step(description="fly", status="disabled")], id="2", by="bob")
-    for number, (outcome, reason) in enumerate([("declined", "no"), ("expired", None), ("cancelled", None)], start=3):
+    ends: list[tuple[Outcome, str | None]] = [("declined", "no"), ("expired", None), ("cancelled", None)]
+    for number, (outcome, reason) in enumerate(ends, start=3):
         call = asked(journal, id=str(number))
         Handle.of(call).close(outcome, reason, by="ada" if outcome == "declined" else None)
         journal.answered(call)

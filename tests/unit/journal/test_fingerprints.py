@@ -49,7 +49,7 @@ DIFFERENT = [
     *({"a": 1}, {"a": "1"}, {"b": 1}, {"a": 1, "b": 2}, {1: "a"}, {"1": "a"}, {"a": {"b": 1}}),
     *(np.array([1, 2]), np.array([1, 3]), np.array([1.0, 2.0]), np.array([[1, 2]]), np.array([[1], [2]])),
     *(np.array(["a", "b"]), np.array([1, "a"], dtype=object), np.array([]), np.float64(1), np.int64(1)),
-    *(np.array(["2026-01-02"], dtype="datetime64[D]"), np.ma.array([1, 2], mask=[0, 1])),
+    *(np.array(["2026-01-02"], dtype="datetime64[D]"), np.ma.array([1, 2], mask=[False, True])),
     np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
     *(pd.DataFrame(TABLE), pd.DataFrame(TABLE, index=[1, 2, 3]), pd.DataFrame(TABLE).rename(columns={"n": "m"})),
     *(pd.DataFrame(TABLE).iloc[::-1], pd.DataFrame(TABLE)[["x", "n", "s", "b"]], pd.DataFrame(TABLE).iloc[:2]),
@@ -81,7 +81,7 @@ def test_values_that_differ_have_different_fingerprints():
         ({1, 2, 3}, {3, 2, 1}),
         ({"a": 1}, OrderedDict(a=1)),
         ("text", "".join(["te", "xt"])),
-        (Model(x=1), Model(x="1")),
+        (Model(x=1), Model(x="1")),  # type: ignore[arg-type]
         (np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3))),
         (np.arange(6)[::2], np.array([0, 2, 4])),
         (pd.DataFrame(TABLE), pd.DataFrame(TABLE).copy()),

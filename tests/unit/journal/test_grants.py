@@ -19,7 +19,7 @@ ROUNDS = 25
 
 def other_process(*arguments: str, **options) -> subprocess.Popen:
     command = [sys.executable, "-m", "tests.unit.journal.runner", *arguments]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": REPO}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": REPO}
     return subprocess.Popen(command, **pipes, **options)
 
 

@@ -48,6 +48,6 @@ async def test_an_answer_with_a_secret_has_to_be_given_again(journal):
     class Login(BaseModel):
         password: SecretStr
 
-    call = answered(journal, {"q": "?"}, Login(password="hunter2"), answer=Login)
+    call = answered(journal, {"q": "?"}, Login(password="hunter2"), answer=Login)  # type: ignore[arg-type]
     journal.remember("login", fingerprint(1), call)
     assert journal.recall("login", fingerprint(1)) is None

@@ -15,7 +15,7 @@ NAMES = ("ada", "bob", "cleo")
 def racers(path):
     """Processes that have opened the file and wait for the start."""
     command = [sys.executable, "-m", "tests.unit.journal.racer", str(path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": REPO}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": REPO}
     started = [subprocess.Popen([*command, name, str(ROUNDS)], **pipes) for name in NAMES]
     for process in started:
         assert process.stdout.readline() == "ready\n"
