@@ -1,4 +1,4 @@
-"""Every public name with its signature and its first sentence, as CONTRIBUTING lists them: `python -m tests.public_names`.
+"""Every public name with its parameters and first sentence, as CONTRIBUTING lists them: `python -m tests.public_names`.
 
 `--write` puts the list into CONTRIBUTING.md; a test keeps the two the same.
 """

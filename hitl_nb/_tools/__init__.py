@@ -3,8 +3,7 @@
 from hitl_nb._doors import at_home
 from hitl_nb._tools._define import frontend_tool, human_in_the_loop
 from hitl_nb._tools._kinds import FrontendTool, GateTool, HumanTool, Renderer, SessionTool, keywords_of
-from hitl_nb._tools._on_interrupt import InterruptHandler, on_interrupt
-from hitl_nb._tools._toolbox import UNNAMED_TOOL, ToolBox
+from hitl_nb._tools._toolbox import UNNAMED_TOOL, InterruptHandler, ToolBox, on_interrupt
 
 __all__ = [
     "UNNAMED_TOOL",
