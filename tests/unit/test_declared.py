@@ -169,7 +169,7 @@ async def test_a_recorded_session_is_its_content_and_recording_looks_through(tmp
     for name, question in {"a": "Delete?", "b": "Delete?", "c": "Drop?"}.items():
         with record(tmp_path / f"{name}.json"):
             assert declared_all(people_of([NotebookPerson("Ada")])) == [["NotebookPerson", "Ada"]]
-            assert people_now() is None, "a function's witness does not declare itself"
+            assert people_now() == [declared(boss)], "a witness is whoever it looks on at"
             await approve(question, people=boss)
     found = {}
     for name, question in {"a": "Delete?", "b": "Delete?", "c": "Drop?"}.items():
