@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 import sys
+from inspect import Parameter
 from pathlib import Path
 
 CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
@@ -32,9 +33,10 @@ def _signature(thing: object) -> str:
     if not callable(thing) or (isinstance(thing, type) and issubclass(thing, BaseException)):
         return ""
     try:
+        stars: dict[object, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
         names = []
         for each in inspect.signature(thing).parameters.values():
-            star = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+            star = stars.get(each.kind, "")
             default = "=" if each.default is not each.empty else ""
             names.append(f"{star}{each.name}{default}")
         return f"({', '.join(names)})"

@@ -65,8 +65,8 @@ def script(tmp_path):
 def test_what_a_process_is_started_with_is_believed(tmp_path, script):
     said = python(
         tmp_path,
-        "ask('Delete?', 'And this?')\n"
         "from hitl_nb.people import take_stand_in_note as note; print(note(), note())\n"
+        "ask('Delete?', 'And this?')\n"
         "from hitl_nb.journal import open_journal; print(open_journal().path)",
         HITL_NB_PEOPLE="script:answers.py",
         HITL_NB_JOURNAL="kept/here.sqlite",
@@ -398,7 +398,7 @@ def test_the_record_is_told_who_stands_in_by_the_files_name_only(script):
         assert stand_in() == "hitl_nb.use(people=ScriptedPerson) answers here, not a person"
     with use(people=[yes, NotebookPerson("Ada")]):
         assert stand_in() == "hitl_nb.use(people=[person, NotebookPerson]) says who is asked here"
-    with use(people=lambda call: None):
+    with use(people=lambda call: None):  # type: ignore[arg-type]
         assert stand_in() == "hitl_nb.use(people=a lambda) says who is asked here"
     with use(people=NotebookPerson("Ada")):
         assert stand_in() is None, "that is a person"
