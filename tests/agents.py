@@ -62,4 +62,4 @@ class ScriptedAgent:
 
     def results(self, run: int) -> dict[str, str]:
         """The tool messages that the agent's n-th run (from 0) was given, by tool call id."""
-        return {m.tool_call_id: m.content for m in self.inputs[run].messages if m.role == "tool"}
+        return {m.tool_call_id: str(m.content) for m in self.inputs[run].messages if m.role == "tool"}

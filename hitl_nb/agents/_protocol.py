@@ -3,9 +3,9 @@
 import inspect
 import sys
 from collections.abc import AsyncIterator
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, TypeGuard, cast, runtime_checkable
 
-from ag_ui.core import Event, MessagesSnapshotEvent, RunAgentInput, RunFinishedEvent
+from ag_ui.core import BaseEvent, Event, MessagesSnapshotEvent, RunAgentInput, RunFinishedEvent
 from pydantic import BaseModel
 
 from hitl_nb.agents._ids import UniqueCalls
@@ -20,7 +20,7 @@ from hitl_nb.errors import AgentDefinitionError
 class Agent(Protocol):
     """Anything with ``run``: a Flow, a server, a loop of your own, a script in a test."""
 
-    def run(self, input: RunAgentInput) -> AsyncIterator[Event]:  # noqa: A002 - AG-UI's name
+    def run(self, input: RunAgentInput) -> AsyncIterator[BaseEvent]:  # noqa: A002 - AG-UI's name
         """Run once: yield AG-UI events from ``RUN_STARTED`` to ``RUN_FINISHED`` or ``RUN_ERROR``.
 
         A run that needs a person ends with an unanswered tool call; it is run again with the answer in
@@ -100,7 +100,7 @@ class _ForeignAgent:
         stream = self._agent.run(request)
         try:
             async for event in stream:
-                sent = parse_event(event.model_dump(by_alias=True)) if _says_none(event) else event
+                sent = parse_event(event.model_dump(by_alias=True)) if _says_none(event) else cast("Event", event)
                 if sent is not None:
                     yield reader.read(sent)
         finally:
@@ -109,7 +109,7 @@ class _ForeignAgent:
                 await stream.aclose()
 
 
-def _says_none(event: Event) -> bool:
+def _says_none(event: BaseEvent) -> bool:
     parts: list[BaseModel] = [event]
     if isinstance(event, MessagesSnapshotEvent):
         parts += event.messages

@@ -7,7 +7,7 @@ that a session sees one shape. Pending calls are derived from the final messages
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from ag_ui.core import (
     Event,
@@ -85,7 +85,7 @@ class Turn:
         stream = agent.run(self._input)
         try:
             async for event in stream:
-                self._feed(event)
+                self._feed(cast("Event", event))  # an agent may say less of what it yields
         finally:
             # A stopped run must not leave the agent working (an async generator is closed late otherwise).
             if hasattr(stream, "aclose"):

@@ -124,7 +124,7 @@ async def test_keys_that_are_one_text_are_two_fields_and_the_edit_is_of_the_one_
 async def test_a_question_that_is_put_to_a_rule_first_is_shut(cards):
     class Rule(Ada):
         via = "policy"
-        name = None
+        name = None  # type: ignore[assignment]
 
     asked, desk = await opened(cards, ask("What?", people=Rule()))
     await expect(cards.status).to_have_text("A rule decides first")

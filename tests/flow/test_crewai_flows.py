@@ -32,7 +32,7 @@ pytestmark = [
 ]
 
 
-def review_flow(llm: Any = None, **options: Any) -> type:
+def review_flow(llm: Any = None, **options: Any) -> Any:
     """A Flow that publishes only what was approved."""
 
     class ReviewFlow(Flow):

@@ -98,7 +98,7 @@ def test_what_somebody_else_set_meanwhile_stays():
 def test_it_stays_out_when_it_cannot_come_in_whole(monkeypatch):
     before = everything()
     with pytest.raises(UsageError, match="people"):
-        install(people="Ada")
+        install(people="Ada")  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "crewai.hooks.dispatch", None)
     with pytest.raises(MissingExtraError, match="restart the kernel"):
         install()

@@ -99,7 +99,7 @@ def test_what_is_no_tool_is_an_error_with_the_line_to_write_and_leaves_no_gate(t
 
 def test_so_is_a_condition_that_cannot_be_asked():
     with pytest.raises(UsageError, match="when=lambda args"):
-        approve_tools("send_mail", when=False)
+        approve_tools("send_mail", when=False)  # type: ignore[arg-type]
     assert get_before_tool_call_hooks() == []
 
 

@@ -52,7 +52,7 @@ async def test_calls_that_share_an_id_are_two_questions_over_http_too(server):
             says("Both."),
         ]
     )
-    model._call_ids = iter(["call_0", "call_0"])  # as a provider that counts badly
+    model._call_ids = iter(["call_0", "call_0"])  # type: ignore[assignment]  # as a provider that counts badly
     person = ScriptedPerson([lambda call: call.args.steps[:1]] * 2)
     with model, person:
         await Session(server, tools=[generate_task_steps], people=[person]).run("Plan two trips")

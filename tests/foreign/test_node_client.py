@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from ag_ui_crewai.endpoint import add_crewai_flow_fastapi_endpoint
@@ -84,7 +84,7 @@ def node() -> str:
     return str(found)
 
 
-def _give_up(reason: str) -> None:
+def _give_up(reason: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from ag_ui.core import Event, RunAgentInput
+from ag_ui.core import BaseEvent, RunAgentInput
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
@@ -26,7 +26,7 @@ class PydanticAgent:
     def __init__(self, agent: Agent[Any, Any]) -> None:
         self.agent = agent
 
-    async def run(self, input: RunAgentInput) -> AsyncIterator[Event]:  # noqa: A002
+    async def run(self, input: RunAgentInput) -> AsyncIterator[BaseEvent]:  # noqa: A002
         async for event in AGUIAdapter(agent=self.agent, run_input=input).run_stream():
             yield event
 
@@ -82,4 +82,4 @@ async def test_parallel_calls_get_each_its_own_answer():
 
 def test_the_agent_itself_is_refused_with_the_lines_to_write():
     with pytest.raises(AgentDefinitionError, match=r"AGUIAdapter\(agent, run_input=input\)\.run_stream\(\)"):
-        Session(Agent("test"), tools=[choose_city])
+        Session(Agent("test"), tools=[choose_city])  # type: ignore[arg-type]

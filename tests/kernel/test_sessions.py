@@ -2,6 +2,7 @@
 
 import ast
 import json
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def drawn(widget: Widget) -> list[dict]:
     return [item for message in widget.received for item in message.get("items", []) if item["type"] == "call"]
 
 
-def card(widget: Widget, status: str) -> dict | None:
+def card(widget: Widget, status: str) -> Any:
     """The newest card with this status; ``executing``: one that a click can answer."""
     is_it = (item for item in reversed(drawn(widget)) if item["status"] == status)
     return next((item for item in is_it if item["turn"]["open"] or status != "executing"), None)

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,7 @@ def now(widget: Widget) -> list[dict]:
     return list({item["key"]: item for item in drawn(widget)}.values())
 
 
-def waiting(widget: Widget, words: str) -> dict | None:
+def waiting(widget: Widget, words: str) -> Any:
     """The card that says this of its turn."""
     return next((item for item in now(widget) if item["turn"]["words"] == words), None)
 

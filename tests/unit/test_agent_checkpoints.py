@@ -175,7 +175,7 @@ async def test_an_interrupt_that_nobody_takes_still_gets_a_card():
 
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(ToolDefinitionError, match=r"on_interrupt\("):
-        on_interrupt(render=42)
+        on_interrupt(render=42)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("slip", [{"tools": [on_interrupt()]}, {"tools": on_interrupt()}, {"interrupts": [lambda: 1]}])

@@ -442,7 +442,7 @@ def test_the_line_is_short_and_one_line():
     assert line_of("approve", "Drop\nall?", more=True) == "approve('Drop\\nall?', ...)"
     assert line_of("review", {"secret": 1}) == "review(...)"
     assert len(line_of("approve", "word " * 1000)) < 80
-    told = [approve("Drop?", {"rows": 3}), approve(message="Drop?"), approve()]
+    told = [approve("Drop?", {"rows": 3}), approve(message="Drop?"), approve()]  # type: ignore[call-arg]
     assert [repr(q)[1:].split(" w")[0] for q in told] == ["approve('Drop?', ...)", "approve('Drop?')", "approve(...)"]
     for each in told:
         each.close()
@@ -484,7 +484,7 @@ def test_a_probe_of_ipython_is_no_word_to_the_user(capfd):
 def test_a_question_half_made_is_dropped_quietly(capfd):
     bare = Unasked.__new__(Unasked)
     with pytest.raises(AttributeError):
-        bare.text  # noqa: B018
+        bare.text  # type: ignore[attr-defined]  # noqa: B018
     del bare
     gc.collect()
     assert capfd.readouterr().err == ""
@@ -704,7 +704,7 @@ async def test_a_question_lists_the_calls_of_the_transcripts_it_opened():
 
 
 async def test_the_stage_is_set_in_the_cell_that_starts_and_struck_at_the_end():
-    seen = []
+    seen: list[object] = []
 
     @contextmanager
     def stage(message, **_):

@@ -122,7 +122,7 @@ def test_each_option_is_a_named_parameter_and_in_the_docstring(question):
     names = inspect.signature(question).parameters
     assert {"name", "render", "timeout", "escalate_to", "key", "refresh", "people", "kind"} < set(names)
     assert all(each.kind is not each.VAR_KEYWORD for each in names.values())
-    assert [name for name in names if f"\n    {name}: " not in inspect.getdoc(question)] == []
+    assert [name for name in names if f"\n    {name}: " not in str(inspect.getdoc(question))] == []
 
 
 async def test_an_answer_at_the_moment_of_expiry_counts_once():

@@ -82,7 +82,7 @@ async def test_an_answer_of_a_rule_is_checked_like_any_other(caplog):
     assert reply.calls[0].reason == "asked"
 
 
-@pytest.mark.parametrize("make", [lambda: allow(7), lambda: deny("x", when=True), lambda: Policy("pay")])
+@pytest.mark.parametrize("make", [lambda: allow(7), lambda: deny("x", when=True), lambda: Policy("pay")])  # type: ignore[arg-type]
 def test_a_rule_that_is_none_says_the_line_to_write(make):
     with pytest.raises(UsageError, match="Write"):
         make()

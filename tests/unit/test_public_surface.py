@@ -14,7 +14,7 @@ import sys
 import typing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -29,6 +29,7 @@ NO_DOORS = {"hitl_nb.demo", "hitl_nb.pytest_plugin"}
 
 MODULES = [found.name for found in pkgutil.iter_modules(hitl_nb.__path__, "hitl_nb.") if "._" not in found.name]
 DOORS = ["hitl_nb", *(module for module in MODULES if module not in NO_DOORS)]
+PLAIN: Any = vars(pydoc)["plaintext"]
 SHOWN = [(door, name) for door in DOORS for name in importlib.import_module(door).__all__]
 
 
@@ -64,7 +65,7 @@ def test_each_public_class_and_function_says_its_home_in_repr_help_and_pickles(d
         assert name.isupper()  # a constant
         return
     assert (thing.__module__, thing.__qualname__) == (home_of(name), name)
-    assert f"in module {home_of(name)}" in pydoc.render_doc(thing, renderer=pydoc.plaintext).splitlines()[0]
+    assert f"in module {home_of(name)}" in pydoc.render_doc(thing, renderer=PLAIN).splitlines()[0]
     assert f"{home_of(name)}.{name}" in repr(thing) or inspect.isfunction(thing)
     assert pickle.loads(pickle.dumps(thing)) is thing
 
@@ -99,10 +100,11 @@ def test_a_name_of_before_is_told_the_new_one():
 
 
 ERRORS = [getattr(errors, name) for name in errors.__all__]
-DATA = {
+DATA: set[Any] = {
     thing
     for door, name in SHOWN
-    if dataclasses.is_dataclass(thing := getattr(importlib.import_module(door), name))
+    if inspect.isclass(thing := getattr(importlib.import_module(door), name))
+    and dataclasses.is_dataclass(thing)
     and not issubclass(thing, SessionTool)  # a function, decorated
 }
 
@@ -117,11 +119,20 @@ def example(hint):
     return None if type(None) in arguments else EXAMPLES.get(origin, "x")
 
 
-EXAMPLES = {str: "x", int: 3, bool: True, float: 0.5, list: [], dict: {}, tuple: (), datetime: datetime.now(UTC)}
-EXAMPLES |= {typing.Any: {"rows": [1, None, "ä"]}}
+EXAMPLES: dict[Any, Any] = {
+    str: "x",
+    int: 3,
+    bool: True,
+    float: 0.5,
+    list: [],
+    dict: {},
+    tuple: (),
+    datetime: datetime.now(UTC),
+}
+EXAMPLES |= {Any: {"rows": [1, None, "ä"]}}
 
 
-@pytest.mark.parametrize("kind", sorted(DATA, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(DATA, key=repr))
 @pytest.mark.parametrize("copied", [lambda value: pickle.loads(pickle.dumps(value)), copy.copy, copy.deepcopy])
 def test_public_data_goes_to_another_process_and_comes_back(kind, copied):
     hints = typing.get_type_hints(kind)
@@ -129,7 +140,7 @@ def test_public_data_goes_to_another_process_and_comes_back(kind, copied):
     assert copied(value) == value
 
 
-TOLD = {
+TOLD: dict[Any, Any] = {
     errors.InvalidValue: {"errors": [{"path": ["a"], "message": "b"}]},
     errors.AgentError: {"code": "c"},
     errors.ReplayMismatch: {"diff": "- a"},

@@ -133,6 +133,7 @@ async def test_an_approved_gate_whose_end_is_unknown_is_told_so_and_not_run(path
         """Delete."""
         effects.append(n)
         await asyncio.Event().wait()
+        return "never"
 
     agent = ScriptedAgent([calls("delete", n=1)])
     session = Session(

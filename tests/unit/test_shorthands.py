@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -61,7 +62,7 @@ async def test_time_that_is_up_is_never_a_yes():
     assert await approve("Go?", people=waits, timeout=0.01) is False
     assert await approve("Go?", people=waits, timeout=0.01, escalate_to=ScriptedPerson([True])) is True
     with pytest.raises(TypeError, match=r"approve\(\) got an unexpected keyword argument 'if_expired'"):
-        approve("Go?", people=waits, timeout=0.01, if_expired=True)  # nothing that is true stands in for a yes
+        approve("Go?", people=waits, timeout=0.01, if_expired=True)  # type: ignore[call-arg]  # nothing true is a yes
 
 
 # -- ask ------------------------------------------------------------------------------------------------------
@@ -142,7 +143,7 @@ async def test_a_script_may_answer_with_an_equal_value_and_gets_the_option():
 
 async def test_a_stored_choice_is_found_again_and_other_options_ask_again():
     rows = [Row(name="a"), Row(name="b")]
-    options = {"key": "which", "people": ScriptedPerson([rows[1], rows[0]])}
+    options: dict[str, Any] = {"key": "which", "people": ScriptedPerson([rows[1], rows[0]])}
     assert await choose("Which?", rows, **options) is rows[1]
     assert await choose("Which?", rows, **options) is rows[1]
     assert await choose("Which?", rows[:1], **options) is rows[0]

@@ -1,5 +1,7 @@
 """A decision with a key sticks: the same question about the same input is not asked twice."""
 
+from typing import Any
+
 import pandas
 import pytest
 
@@ -34,7 +36,7 @@ async def test_changed_input_words_or_type_ask_again():
 class Mind:
     """What somebody thinks now."""
 
-    says = None
+    says: Any = None
     asked = 0
 
 

@@ -71,12 +71,12 @@ def test_no_arguments_at_all_are_an_empty_object():
 @pytest.mark.parametrize(
     ("define", "line"),
     [
-        (lambda: human_in_the_loop(42), "@human_in_the_loop"),
-        (lambda: human_in_the_loop("ask"), "@human_in_the_loop"),
-        (lambda: human_in_the_loop(parameters=42, name="ask"), "parameters=MyModel"),
+        (lambda: human_in_the_loop(42), "@human_in_the_loop"),  # type: ignore[call-overload]
+        (lambda: human_in_the_loop("ask"), "@human_in_the_loop"),  # type: ignore[call-overload]
+        (lambda: human_in_the_loop(parameters=42, name="ask"), "parameters=MyModel"),  # type: ignore[call-overload]
         (lambda: human_in_the_loop(parameters={"type": "object"}), 'human_in_the_loop(name="'),
         (lambda: human_in_the_loop(Mail, name="send mail"), 'name="send_mail"'),
-        (lambda: human_in_the_loop(Mail, render=42), "render=StepReview"),
+        (lambda: human_in_the_loop(Mail, render=42), "render=StepReview"),  # type: ignore[call-overload]
         (lambda: human_in_the_loop(lambda question: None, name="ask"), "question"),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_wrong_definition_says_the_line_to_write(define, line):
 
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="rendr"):
-        human_in_the_loop(Mail, rendr=None)
+        human_in_the_loop(Mail, rendr=None)  # type: ignore[call-overload]
 
 
 def test_a_tool_called_from_code_says_who_calls_it():
@@ -123,7 +123,7 @@ def test_what_is_no_agent_is_refused_with_the_line_to_write(agent):
 
 def test_people_that_cannot_be_asked_are_refused():
     with pytest.raises(UsageError, match="async def person"):
-        Session(Nobody(), people=[42])
+        Session(Nobody(), people=[42])  # type: ignore[list-item]
 
 
 def leaves(n: int) -> str:

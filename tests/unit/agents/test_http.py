@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import sys
+from typing import Any
 
 import httpx
 import pytest
@@ -31,7 +32,7 @@ def ask(question: str) -> str:
 ASKS = tuple(calls("call_1", "ask", '{"question": ', '"Go?"}', parentMessageId="m1"))
 
 
-def session(server: SseServer, *answers: object, **options: object) -> Session:
+def session(server: SseServer, *answers: object, **options: Any) -> Session:
     return Session(server.url, tools=[ask], people=[ScriptedPerson(list(answers))], **options)
 
 
@@ -114,7 +115,10 @@ async def test_a_client_of_your_own_stays_open():
 # -- where servers differ ---------------------------------------------------------------------------------
 
 
-async def asked_and_answered(*events: object, then: object = replies(*says("Done."))) -> tuple[str, dict[str, str]]:
+DONE = replies(*says("Done."))
+
+
+async def asked_and_answered(*events: Any, then: Any = DONE) -> tuple[str, dict[str, str]]:
     """Give the arguments of the one question, and the results that the second request holds."""
     person = ScriptedPerson(["yes"])
     async with SseServer(replies(*events), then) as server:

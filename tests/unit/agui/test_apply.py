@@ -119,7 +119,7 @@ def test_a_snapshot_replaces_by_id_drops_and_appends():
                 {"id": "u1", "role": "user", "content": "Plan a trip"},
             )
         ],
-        history,
+        history,  # type: ignore[arg-type]
     )
     assert [(it.id, it.content) for it in conversation.messages] == [
         ("u1", "Plan a trip"),

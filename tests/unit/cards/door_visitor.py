@@ -6,7 +6,7 @@ Answers without a browser, then in one; prints what came of it as JSON.
 import asyncio
 import json
 
-from hitl_stars import Stars
+from hitl_stars import Stars  # type: ignore[import-not-found]
 
 from hitl_nb import human_in_the_loop, interrupt, pending
 from hitl_nb._waiting import until_decided
@@ -43,7 +43,7 @@ async def headless() -> dict:
 
 
 async def in_chromium() -> dict:
-    async with launched(executable()) as browser:
+    async with launched(str(executable())) as browser:
         cards = Cards(await browser.new_page())
         await cards.load()
         await cards.mount()

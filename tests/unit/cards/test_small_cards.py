@@ -110,7 +110,7 @@ async def test_a_no_of_a_rule_reads_as_a_no():
 
 def test_a_misspelt_risk_says_the_line_to_write():
     with pytest.raises(ToolDefinitionError, match=r'partial\(Approval, risk="high"'):
-        Approval(None, risk="huge")
+        Approval(None, risk="huge")  # type: ignore[arg-type]
 
 
 # -- choice ---------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ async def test_an_answer_that_is_none_of_the_options_is_in_the_record():
 @pytest.mark.parametrize("options", [[], "ab"])
 def test_nothing_to_choose_from_says_the_line_to_write(options):
     with pytest.raises(ToolDefinitionError, match="options="):
-        Choice(None, options=options)
+        Choice(None, options=options)  # type: ignore[arg-type]
 
 
 async def test_a_choice_without_options_falls_back_and_says_so():
@@ -366,7 +366,7 @@ async def test_a_scripted_time_is_in_the_record_without_the_application():
 @pytest.mark.parametrize("slots", ["10:00", 7])
 def test_slots_that_are_none_say_the_line_to_write(slots):
     with pytest.raises(ToolDefinitionError, match="slots="):
-        TimePicker(None, slots=slots)
+        TimePicker(None, slots=slots)  # type: ignore[arg-type]
 
 
 # -- all of them ----------------------------------------------------------------------------------------------

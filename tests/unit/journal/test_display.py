@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import matplotlib as mpl
 import pytest
 
-from hitl_nb._calls import Handle
+from hitl_nb._calls import Handle, Outcome
 from hitl_nb.journal import Journal
 from hitl_nb.journal._views import summary_of
 from tests.unit.journal.asking import STEPS, Step, answered, asked

@@ -135,13 +135,14 @@ async def test_a_rule_that_allows_takes_a_grant_too(path, pay, effects):
 
 
 async def test_a_call_that_needs_nobody_still_respects_a_decision_that_there_is(path, effects):
+    needs = {"person": True}
+
     @gate(when=lambda args: needs["person"])
     def pay(amount: int) -> str:
         """Pay."""
         effects.append(amount)
         return "paid"
 
-    needs = {"person": True}
     _, first = kernel(path, [pay], calls("pay", amount=500))
     run = first.start("go")
     (one,) = await until(lambda: first.pending)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pandas
 import pytest
@@ -10,7 +11,7 @@ from pydantic import BaseModel, SecretStr
 import hitl_nb
 from hitl_nb import Journal, Session, approve, choose, human_in_the_loop, interrupt
 from hitl_nb.errors import Declined
-from hitl_nb.people import AllOf, Policy, Remember, ScriptedPerson, allow, deny
+from hitl_nb.people import AllOf, Person, Policy, Remember, ScriptedPerson, allow, deny
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
 from tests.unit.yes.desk import Stops
@@ -86,7 +87,7 @@ async def test_ci_twice_with_the_same_script_is_one_decision_and_with_another_sc
     ],
 )
 async def test_whatever_differs_in_the_question_or_in_who_had_to_answer_asks_again(path, changed):
-    base = {"message": "Drop?", "payload": {"rows": 3}, "people": ada, "key": "drop"}
+    base: dict[str, Any] = {"message": "Drop?", "payload": {"rows": 3}, "people": ada, "key": "drop"}
     await approve(**base)
     count = len(asked)
     await approve(**{**base, **changed})
@@ -140,7 +141,7 @@ async def test_a_cell_of_a_frame_and_a_secret_ask_again(path):
 
 
 async def test_a_rule_neither_takes_nor_leaves_a_persons_decision(path):
-    people = [Policy(allow("approve", kind="interrupt", answer=yes)), ada]
+    people: list[Person] = [Policy(allow("approve", kind="interrupt", answer=yes)), ada]
     assert await approve("Drop?", key="drop", people=people) is True
     assert asked == []
     assert [event["event"] for event in Journal(path)].count("remembered") == 0
@@ -151,7 +152,7 @@ def yes(args):
 
 
 async def test_a_rule_that_forbids_comes_before_what_was_remembered(path):
-    people = [ada, Policy(deny("approve"))]
+    people: list[Person] = [ada, Policy(deny("approve"))]
     await approve("Drop?", key="drop", people=ada)
     assert await approve("Drop?", key="drop", people=people) is False
 

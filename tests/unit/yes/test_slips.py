@@ -9,7 +9,7 @@ from hitl_nb import Call, Session, approve, gate
 from hitl_nb._calls import Handle
 from hitl_nb._schema import validator_for
 from hitl_nb.errors import InvalidValue, NotAwaitedError
-from hitl_nb.people import Policy, ScriptedPerson, allow
+from hitl_nb.people import Person, Policy, ScriptedPerson, allow
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
 from tests.unit.yes.desk import waits
@@ -72,7 +72,7 @@ async def test_a_condition_that_is_no_plain_true_or_false_opens_nothing(verdict)
         return "paid"
 
     agent = ScriptedAgent([calls("pay", amount=1), says("ok")])
-    people = [Policy(allow("pay", when=when)), ScriptedPerson([lambda call: call.decline("no")])]
+    people: list[Person] = [Policy(allow("pay", when=when)), ScriptedPerson([lambda call: call.decline("no")])]
     await Session(agent, tools=[pay], people=people, journal=None).run("go")
     assert effects == []
 

@@ -124,14 +124,14 @@ async def test_a_click_before_a_slow_rule_has_decided_does_not_count(delete, eff
 
 async def test_after_the_rule_has_passed_a_click_needs_the_turn_it_was_drawn_for(delete, effects):
     async def passes(call):
-        passes.call = call
+        passes.call = call  # type: ignore[attr-defined]
 
     ada = Cards("Ada")
     session = deleting(delete, [passes, ada])
     run = session.start("go")
     await until(lambda: ada.calls)
     parent = run.transcript.calls[0]
-    assert passes.call.respond(parent.args) is False
+    assert passes.call.respond(parent.args) is False  # type: ignore[attr-defined]
     with pytest.raises(NotYourTurn):
         click(parent, f"{parent.occurrence}:1", parent.args)
     assert click(parent, parent.turn.token, parent.args) is True
@@ -165,7 +165,7 @@ async def test_a_task_of_the_first_one_that_wakes_up_late_does_not_answer_for_th
             await late.wait()
             said.append(call.respond(call.args))
 
-        first.task = asyncio.create_task(later())
+        first.task = asyncio.create_task(later())  # type: ignore[attr-defined]
         await asyncio.Event().wait()
 
     boss = Keeps()
@@ -173,7 +173,7 @@ async def test_a_task_of_the_first_one_that_wakes_up_late_does_not_answer_for_th
     run = session.start("go")
     await until(lambda: boss.calls)
     late.set()
-    await first.task
+    await first.task  # type: ignore[attr-defined]
     boss.calls[0].decline("no")
     await run
     assert (said, effects) == ([False], [])
