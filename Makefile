@@ -27,11 +27,12 @@ check: $(VENV)/.test $(TSC) ## Format, lint, types of both halves, layers.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/typing
 	$(TSC) -p widgets
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.test browser ## All tests but the JupyterLab journeys and the notebooks.
-	$(BIN)/python -m pytest --ignore=tests/lab
+	$(BIN)/python -m pytest --ignore=tests/lab --ignore=tests/typing
 
 notebooks: $(VENV)/.test ## The tutorials, strictly: every printed output is true.
 	$(BIN)/python -m tests.notebooks
