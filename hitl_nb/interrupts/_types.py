@@ -12,15 +12,15 @@ from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
 class OneOf:
     """An answer that is one of these objects; the object itself is what comes back."""
 
-    def __init__(self, options: Sequence[Any]) -> None:
+    def __init__(self, options: Sequence[object]) -> None:
         self.options = list(options)
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         """What there is to choose from: with other options it is another question."""
         return {"enum": [readable(option) for option in self.options]}
 
-    def validate(self, value: Any) -> Any:
+    def validate(self, value: object) -> object:
         """Return the option that `value` is, or equals, or is the JSON form of (an answer that was stored).
 
         Raises:
@@ -36,7 +36,7 @@ class OneOf:
 class SomeOf(OneOf):
     """A list of such answers."""
 
-    def validate(self, value: Any) -> list[Any]:
+    def validate(self, value: object) -> list[object]:
         """Return the options that the items of `value` are.
 
         Raises:
@@ -47,23 +47,23 @@ class SomeOf(OneOf):
         return [super(SomeOf, self).validate(item) for item in value]
 
 
-def _is(option: Any, value: Any) -> bool:
+def _is(option: object, value: object) -> bool:
     return option is value
 
 
-def _equals(option: Any, value: Any) -> bool:
+def _equals(option: object, value: object) -> bool:
     try:
         return type(option) is type(value) and bool(option == value)
     except (TypeError, ValueError):  # an array compares to an array
         return False
 
 
-def _is_written(option: Any, value: Any) -> bool:
+def _is_written(option: object, value: object) -> bool:
     written = readable(option)
     return type(written) is type(value) and json.dumps(written) == json.dumps(value)
 
 
-def type_like(value: Any) -> AnswerType:
+def type_like(value: object) -> AnswerType:
     """Return the type of the values of the same kind as `value`: what it may be edited to.
 
     Raises:
@@ -80,7 +80,7 @@ def type_like(value: Any) -> AnswerType:
         ) from error
 
 
-def _type_of(value: Any) -> Any:
+def _type_of(value: object) -> Any:
     kinds = {type(item) for item in value} if isinstance(value, list | tuple) else set()
     if len(kinds) == 1:
         (kind,) = kinds
@@ -93,7 +93,7 @@ def _type_of(value: Any) -> Any:
 _SCALARS: Final = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> bool:
     if type(value) is dict:
         return all(type(key) is str and _is_json(part) for key, part in value.items())
     if type(value) is list:
@@ -101,7 +101,7 @@ def _is_json(value: Any) -> bool:
     return value is None or type(value) in _SCALARS
 
 
-def _schema_of(values: list[Any], *, rows: bool = False) -> dict[str, Any]:
+def _schema_of(values: Sequence[object], *, rows: bool = False) -> dict[str, Any]:
     """A schema that all values fit, as narrow as a person would expect: numbers stay numbers, rows keep columns."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
