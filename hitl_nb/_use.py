@@ -43,6 +43,10 @@ def use(
     at the notebook and the journal beside it. `record` and `replay` go on replacing whomever they find. Sessions that
     exist already keep what they have.
 
+    Args:
+        people: Who is asked: see the table.
+        journal: Where it is recorded: see the table.
+
     Returns:
         What was said, to look at; as a context manager it puts back what was before.
 

@@ -261,6 +261,9 @@ def expand_chunks(events: Iterable[Event]) -> Iterator[Event]:
     A stream that just stops leaves its last message open, as the web client does (see
     `ChunkExpander.finish`).
 
+    Args:
+        events: The stream, as it came.
+
     Raises:
         ProtocolError: See `ChunkExpander.feed`.
     """

@@ -29,6 +29,9 @@ EVENT_CLASSES = _classes()
 def parse_event(data: Mapping[str, object]) -> Event | None:
     """Read one event as JSON gave it: camelCase keys, `type` as the discriminator.
 
+    Args:
+        data: What JSON gave.
+
     Returns:
         The event; unknown properties are kept on it. None for a `type` this protocol version does not know: it
             is logged and to be skipped.

@@ -327,6 +327,11 @@ _RULES: dict[EventType, Callable[..., None]] = {
 def apply(events: Iterable[Event], messages: Iterable[Message] = (), state: object = None) -> Conversation:
     """Reduce a whole stream; see `Conversation`.
 
+    Args:
+        events: The stream, verified and without chunks.
+        messages: The history that it goes on from.
+        state: The shared state that it goes on from.
+
     Raises:
         ProtocolError: See `Conversation.apply`.
     """

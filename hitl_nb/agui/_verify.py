@@ -333,6 +333,9 @@ def _refuse_null_tag(model: BaseModel, what: str) -> None:
 def verify(events: Iterable[Event]) -> Iterator[Event]:
     """Let legal events through, one by one.
 
+    Args:
+        events: The stream, without chunks.
+
     Raises:
         ProtocolError: At the first illegal event, after those before it came through.
     """

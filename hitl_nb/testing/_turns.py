@@ -34,7 +34,11 @@ Part = Says | Calls
 
 
 def says(text: str) -> Says:
-    """Have the model say `text`."""
+    """Have the model say `text`.
+
+    Args:
+        text: What it says.
+    """
     return Says(text=text)
 
 

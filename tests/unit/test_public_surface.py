@@ -70,6 +70,17 @@ def test_each_public_class_and_function_says_its_home_in_repr_help_and_pickles(d
     assert pickle.loads(pickle.dumps(thing)) is thing
 
 
+@pytest.mark.parametrize(("door", "name"), SHOWN)
+def test_each_public_function_has_named_parameters_and_its_docstring_says_what_each_is(door, name):
+    thing = getattr(importlib.import_module(door), name)
+    if not inspect.isfunction(thing):
+        return
+    parameters = inspect.signature(thing).parameters.values()
+    assert [each.name for each in parameters if f"\n    {each.name}: " not in str(inspect.getdoc(thing))] == []
+    handed_on = {"calls"}  # to a tool of any name, as its arguments
+    assert name in handed_on or all(each.kind is not each.VAR_KEYWORD for each in parameters)
+
+
 def test_the_sync_form_of_a_question_is_at_home_there_too():
     assert (hitl_nb.interrupt.sync.__module__, hitl_nb.interrupt.sync.__qualname__) == ("hitl_nb", "interrupt.sync")
     assert pickle.loads(pickle.dumps(hitl_nb.interrupt.sync)) is hitl_nb.interrupt.sync
