@@ -69,7 +69,9 @@ async def main() -> None:
         future = await per_call(bare, 2000)
         costs.append(await per_call(of_approve, 200))
         ratios.append(costs[-1] / future)
-    print(f"approve / bare future: {statistics.median(ratios):.1f} × ({statistics.median(costs) * 1e6:.0f} µs); goal ≤ 20")
+    print(
+        f"approve / bare future: {statistics.median(ratios):.1f} × ({statistics.median(costs) * 1e6:.0f} µs); goal ≤ 20"
+    )
     for name in ("off", "file"):
         with TemporaryDirectory() as folder:
             files = (Path(folder) / f"{number}.sqlite" for number in range(100))
