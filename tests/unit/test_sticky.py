@@ -7,7 +7,7 @@ import pytest
 
 from hitl_nb import Journal, approve, choose, interrupt, review, use
 from hitl_nb.errors import Declined, UsageError
-from hitl_nb.people import ScriptedPerson
+from hitl_nb.people import Policy, ScriptedPerson, deny
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +73,20 @@ async def test_a_no_sticks_too_but_an_expired_question_does_not():
 
     assert await approve("Later?", key="later", people=sleeps, timeout=0.01) is False
     assert await approve("Later?", key="later", people=ScriptedPerson([True])) is True
+
+
+async def test_who_is_asked_when_time_is_up_is_part_of_the_question():
+    await approve("Delete?", key="delete", people=ada)
+    for _ in range(2):
+        boss = ScriptedPerson([True])
+        await approve("Delete?", key="delete", people=ada, timeout=5, escalate_to=boss)
+    assert Mind.asked == 2  # once without a boss, and once with
+
+
+async def test_what_the_rule_forbids_that_comes_last_is_not_recalled():
+    await approve("Delete?", key="delete", people=ada, timeout=5, escalate_to=Policy())
+    await approve("Delete?", key="delete", people=ada, timeout=5, escalate_to=Policy(deny("approve")))
+    assert Mind.asked == 2
 
 
 async def test_without_a_key_every_question_is_asked():
