@@ -55,7 +55,8 @@ def python(folder: Path, code: str, **variables: str) -> str:
 @pytest.fixture
 def script(tmp_path):
     """A script that says yes; running it leaves a file."""
-    (tmp_path / "answers.py").write_text("open('ran', 'w').close()\nanswers = [True]")
+    ran = str(tmp_path / "ran")
+    (tmp_path / "answers.py").write_text(f"open({ran!r}, 'w').close()\nanswers = [True]")
     return tmp_path / "answers.py"
 
 
