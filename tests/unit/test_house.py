@@ -204,3 +204,9 @@ def test_the_way_holds_each_function_of_the_package_in_every_thread_from_the_ans
     path = f"{tmp_path}:{REPO}"
     done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": path}, check=False)
     assert done.stdout.strip() == "['receives', 'then', 'in_a_thread']", done.stderr
+
+
+def test_contributing_lists_every_public_name_as_it_is():
+    from tests.public_names import CONTRIBUTING, listed
+
+    assert listed() in CONTRIBUTING.read_text(encoding="utf-8"), "write `python -m tests.public_names --write`"
