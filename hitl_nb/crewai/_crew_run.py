@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
@@ -235,6 +235,22 @@ def _door(original: Callable[..., object], within: Within) -> Callable[..., obje
 
 
 @contextmanager
+def _own_events() -> Iterator[None]:
+    """Leave CrewAI's count of events that have begun as it was.
+
+    A run that breaks off leaves its own behind, and after a hundred of them CrewAI refuses to run anything in this
+    context, which is a whole notebook's.
+    """
+    events = framework("crewai.events.event_context")
+    begun = getattr(events, "_event_id_stack", None)
+    before = () if begun is None else begun.get()
+    try:
+        yield
+    finally:
+        events.restore_event_scope(before)
+
+
+@contextmanager
 def _running(owner: object, within: Within) -> Iterator[None]:
     for check in tuple(checks):
         check(owner)
@@ -242,7 +258,7 @@ def _running(owner: object, within: Within) -> Iterator[None]:
     run = outer or _new_run()
     token = _current.set(run)
     try:
-        with within():
+        with within(), _own_events() if outer is None else nullcontext():
             yield
     except BaseException as error:
         if outer is None:
