@@ -15,7 +15,7 @@ LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
 NO_NEWS = mkdir -p $(LAB_SETTINGS) && printf '%s\n' \
 	'{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
 
-.PHONY: demo test check unit notebooks lab refresh browser clean
+.PHONY: demo test check unit properties notebooks lab refresh browser clean
 
 demo: $(VENV)/.demo ## Open JupyterLab on the quickstart: no key, no network, no question.
 	$(BIN)/jupyter lab $(ROOT_FLAG) --LabApp.default_url=/lab/tree/notebooks/01_quickstart.ipynb \
@@ -33,6 +33,9 @@ check: $(VENV)/.test $(TSC) ## Format, lint, types of both halves, layers.
 
 unit: $(VENV)/.test browser ## All tests but the JupyterLab journeys and the notebooks.
 	$(BIN)/python -m pytest --ignore=tests/lab --ignore=tests/typing
+
+properties: $(VENV)/.test ## What may run, at length: 2,000 random afternoons, and each planted fault found by chance.
+	HYPOTHESIS_PROFILE=properties $(BIN)/python -m pytest -q -rP tests/unit/yes/test_model.py tests/unit/yes/test_mutants.py
 
 notebooks: $(VENV)/.test ## The tutorials, strictly: every printed output is true.
 	$(BIN)/python -m tests.notebooks

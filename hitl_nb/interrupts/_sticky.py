@@ -8,6 +8,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
 from hitl_nb._calls import Call, Decision, Handle, fingerprint, print_of
 from hitl_nb._process import notebook_name
 from hitl_nb.errors import InvalidValue, UsageError
@@ -93,8 +95,20 @@ class Sticky:
         decision = Handle.of(self._call).decision
         if self._key is None or self._input is None or self._journal is None or decision is None:
             return
-        if decision.outcome in STICKS and decision.via != "policy":
+        if decision.outcome in STICKS and decision.via != "policy" and self._can_be_read_back(decision):
             self._journal.begin_remember(self._key, self._input, self._call)
+
+    def _can_be_read_back(self, decision: Decision) -> bool:
+        """Whether what the journal has of an answer gives exactly this answer; else the question is asked again."""
+        checks = self._call.answer_type
+        if not decision.approves or (checks is None and decision.outcome == "answered"):
+            return True
+        try:
+            stored = to_jsonable_python(decision.answer, by_alias=True, inf_nan_mode="strings")
+            answer = stored if checks is None else checks.validate(stored)
+            return print_of(answer).digest == print_of(decision.answer).digest
+        except (InvalidValue, UsageError, PydanticSerializationError, TypeError, ValueError):
+            return False
 
     def _answer_of(self, stored: StoredDecision) -> Any:
         if not stored.approved:
