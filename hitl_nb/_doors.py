@@ -14,7 +14,7 @@ from typing import Any
 _HOUSE = "hitl_nb"
 
 
-def at_home(*things: Any, door: str = _HOUSE) -> None:
+def at_home(*things: object, door: str = _HOUSE) -> None:
     """Have classes and functions say that they are found at a door; without a name, at the package's own."""
     for thing in things:
         thing.__module__ = door
@@ -63,10 +63,10 @@ def _doors() -> Iterator[tuple[str, list[str]]]:
         folder = Path(house.__path__[0], *found.name.split(".")[1:])
         file = folder / "__init__.py" if found.ispkg else folder.with_suffix(".py")
         if not found.name.startswith(f"{_HOUSE}._") and file.is_file():
-            yield found.name, _shown(ast.parse(file.read_text(encoding="utf-8")))
+            yield found.name, _names_shown(ast.parse(file.read_text(encoding="utf-8")))
 
 
-def _shown(module: ast.Module) -> list[str]:
+def _names_shown(module: ast.Module) -> list[str]:
     for node in module.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
             return list(ast.literal_eval(node.value))

@@ -4,7 +4,9 @@ Who starts a process says who answers in it. A library may load a ``.env`` from 
 does), and a cell may call ``os.chdir``; neither is to replace the person by a script or to begin another journal.
 """
 
+import functools
 import getpass
+import importlib.util
 import os
 import sys
 import warnings
@@ -37,7 +39,7 @@ def _environment() -> dict[str, str]:
 
 
 def shell() -> Any:
-    """Give IPython's shell, if this process has one; IPython is not loaded for that."""
+    """Return IPython's shell, if this process has one; IPython is not loaded for that."""
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return None if get_ipython is None else get_ipython()
 
@@ -56,7 +58,7 @@ _said: set[tuple[str, str | None]] = set()
 
 
 def started_with(name: str) -> str:
-    """Give the value that a variable had when the process was started; "" if it had none.
+    """Return the value that a variable had when the process was started; "" if it had none.
 
     What code sets, changes or removes afterwards does not count. Where the system does not tell (there is no
     ``/proc/self/environ``), the first import of hitl_nb is the start.
@@ -65,7 +67,7 @@ def started_with(name: str) -> str:
 
 
 def notebook_folder() -> Path:
-    """Give the folder of the notebook: where the kernel was started, whatever ``os.chdir`` says now.
+    """Return the folder of the notebook: where the kernel was started, whatever ``os.chdir`` says now.
 
     Without IPython it is the working directory at the first import of hitl_nb.
 
@@ -76,7 +78,7 @@ def notebook_folder() -> Path:
 
 
 def not_believed(name: str, line: str) -> str:
-    """Give the words for a variable that is not what the process was started with; "" if it is.
+    """Return the words for a variable that is not what the process was started with; "" if it is.
 
     Args:
         name: The variable.
@@ -87,12 +89,12 @@ def not_believed(name: str, line: str) -> str:
         return ""
     if now is None:
         return (
-            f"`{name}` was removed after this process was started with `{name}={_brief(then)}`, and that is not "
+            f"`{name}` was removed after this process was started with `{name}={_glimpse(then)}`, and that is not "
             f"believed: the value at the start counts. Start the process without it, or say it in code: `{line}`."
         )
-    counts = f"`{name}={_brief(then)}` counts, with which it was started" if then else "it was started without"
+    counts = f"`{name}={_glimpse(then)}` counts, with which it was started" if then else "it was started without"
     return (
-        f"`{name}={_brief(now)}` was set after this process was started (by code, or from a `.env` that a library "
+        f"`{name}={_glimpse(now)}` was set after this process was started (by code, or from a `.env` that a library "
         f"loads) and is not believed: {counts}. Start the process with it, or say it in code: `{line}`."
     )
 
@@ -106,7 +108,7 @@ def warn_of_later(name: str, line: str, *, stacklevel: int) -> None:
         warnings.warn(words, VariableNotBelieved, stacklevel=stacklevel + 1)
 
 
-def _brief(value: str) -> str:
+def _glimpse(value: str) -> str:
     line = " ".join(value.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
@@ -115,7 +117,7 @@ def _brief(value: str) -> str:
 
 
 def user_name(name: str | None = None) -> str:
-    """Give `name` if there is one, else the JupyterHub user, else the operating system's."""
+    """Return `name` if there is one, else the JupyterHub user, else the operating system's."""
     # getpass asks the password database when no variable is set; a container's user may be in neither.
     try:
         return name or os.environ.get("JUPYTERHUB_USER") or getpass.getuser()
@@ -123,8 +125,17 @@ def user_name(name: str | None = None) -> str:
         return "unknown user"
 
 
+@functools.cache
+def is_shared() -> bool:
+    """Whether documents may have several users here: a click says which notebook it came from, and not who clicked.
+
+    Known where JupyterLab runs in the kernel's own environment.
+    """
+    return importlib.util.find_spec("jupyter_server_ydoc") is not None
+
+
 def notebook_name() -> str | None:
-    """Give the notebook's name, as the host says it; None if it does not.
+    """Return the notebook's name, as the host says it; None if it does not.
 
     Jupyter Server starts a kernel with ``JPY_SESSION_NAME``; VS Code sets ``__vsc_ipynb_file__`` in the notebook.
     """

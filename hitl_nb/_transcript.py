@@ -4,22 +4,48 @@ The session writes it; a widget in the cell, a static record in the saved notebo
 is shown twice, and headless is the same as on screen.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from hitl_nb._calls import Call
+from hitl_nb._steps import Memory
+from hitl_nb._text import Pieces
 
 
-@dataclass(kw_only=True)
 class MessageEntry:
     """Text of the user or of the assistant; grows while it streams."""
 
-    key: str
-    role: Literal["user", "assistant"]
-    text: str = ""
-    streaming: bool = False
+    def __init__(
+        self,
+        *,
+        key: str,
+        role: Literal["user", "assistant", "reasoning"],
+        text: str = "",
+        streaming: bool = False,
+        attached: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self.attached = tuple(attached)
+        """What the user has handed over with it: what each is called, and a picture as a ``data:`` address."""
+        self.key = key
+        self.role = role
+        self.streaming = streaming
+        self._said = Pieces(text)
+
+    @property
+    def text(self) -> str:
+        """What was said so far."""
+        return self._said.read()
+
+    @property
+    def said(self) -> Pieces:
+        """The same, of which a part can be taken without all of it being joined."""
+        return self._said
+
+    def grow(self, piece: str) -> None:
+        """Say more."""
+        self._said.add(piece)
 
 
 @dataclass(kw_only=True)
@@ -39,7 +65,24 @@ class NoteEntry:
     text: str
 
 
-Entry = MessageEntry | CallEntry | NoteEntry
+@dataclass(kw_only=True)
+class ToolEntry:
+    """A tool call that nobody is asked about, to look at; the traits of the call say how far it is."""
+
+    key: str
+    call: Call
+    render: Callable[[Call], object] | None = None
+    """What draws it; None: the card for such calls."""
+
+
+class StateEntry:
+    """The shared state of one run, to look at, as a function of the user's draws it; it stays as the run left it."""
+
+    def __init__(self, *, key: str, render: Callable[[Any], object], state: Any) -> None:
+        self.key, self.render, self.state = key, render, state
+
+
+Entry = MessageEntry | CallEntry | NoteEntry | ToolEntry | StateEntry
 
 
 class Transcript:
@@ -51,6 +94,10 @@ class Transcript:
         self.foreground = True
         """Whether a cell awaits this run (then clicks may need the kernel's help)."""
         self.finished = False
+        self.tells_all = False
+        """Whether it is a conversation: with what the agent thinks, and with every call."""
+        self.memory = Memory()
+        """What was decided for the message that began this run, should a step of the agent's code run again."""
         self.journal: Any = None
         """What records the questions, or None."""
 
@@ -61,7 +108,7 @@ class Transcript:
         return any(isinstance(entry, CallEntry) and entry.call == call for entry in self._entries.values())
 
     def head(self) -> str | None:
-        """Give the hash of the journal's last row, for the notebook to keep: so that a truncated journal is seen."""
+        """Return the hash of the journal's last row, for the notebook to keep: so that a truncated journal is seen."""
         head: str | None = getattr(self.journal, "head", None)
         return head
 
@@ -69,6 +116,11 @@ class Transcript:
     def calls(self) -> list[Call]:
         """The calls of this run, in the order in which they were made."""
         return [entry.call for entry in self._entries.values() if isinstance(entry, CallEntry)]
+
+    @property
+    def tools(self) -> list[Call]:
+        """The calls of this run that are shown and that nobody is asked about."""
+        return [entry.call for entry in self._entries.values() if isinstance(entry, ToolEntry)]
 
     def add(self, entry: Entry) -> None:
         """Append an entry, or say that the one with this key has changed."""

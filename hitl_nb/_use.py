@@ -33,6 +33,7 @@ def use(
     ``people="replay:case.json"``       a recorded session, in place of models and of everybody
     ``journal="path/to/file.sqlite"``   that file
     ``journal=Journal(...)``            itself
+    ``journal="postgresql://…"``        that database (`pip install "hitl-nb[postgres]"`)
     ``journal="memory"``                one in memory, gone with the kernel
     ``journal="off"``                   nothing is recorded
     None, or left out                   stays as it was

@@ -1,6 +1,6 @@
 """The one place that waits for people.
 
-An awaiting cell has two problems that a plain ``await future`` does not solve (facts/kernel.md, facts 3 and 4):
+An awaiting cell has two problems that a plain ``await future`` does not solve:
 the stop button is not noticed until something wakes the loop (ipython/ipykernel#881), and an answer may come from
 another thread. Hence a heartbeat, one a loop however many calls are open, and ``call_soon_threadsafe``.
 There is no waiting that blocks the kernel's loop.
@@ -82,3 +82,19 @@ def heartbeat() -> Iterator[None]:
         heart.holders -= 1
         if heart.holders == 0:
             heart.stop()
+
+
+@contextmanager
+def stopped_in_a_line(words: str) -> Iterator[None]:
+    """Have the stop button show a line in place of a traceback, whose frames are all ours and the kernel's.
+
+    Args:
+        words: What became of what was awaited. The outermost wait knows best, so the last one who says it counts.
+    """
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        line = f"{type(error).__name__}: {words}"
+        # IPython asks the error itself; to scripts it is a `CancelledError` like any other.
+        error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]
+        raise

@@ -3,11 +3,18 @@
 Importing this module imports CrewAI and litellm (about 10 s the first time); ``hitl_nb`` itself never does.
 """
 
+import json
+import sys
 from typing import Literal
 
-from hitl_nb._process import keep_offline
+from hitl_nb._library import library
+from hitl_nb._process import keep_offline, shell
 
 keep_offline()
+if shell() is not None and "crewai" not in sys.modules:  # else a cell seems to hang
+    sys.stdout.write("Loading CrewAI, about ten seconds …\n")
+
+library("ag_ui_crewai.sdk", extra="crewai", what="`hitl_nb.demo`, a CrewAI Flow,")  # or the pip line
 
 from ag_ui_crewai.sdk import CopilotKitState, copilotkit_stream  # noqa: E402
 from crewai.flow.flow import Flow, listen, router, start  # noqa: E402
@@ -54,6 +61,24 @@ class PlanFlow(Flow[CopilotKitState]):  # type: ignore[misc]  # crewai is untype
         """Nothing is left to do."""
 
 
+def _conclusion(told: str) -> str:
+    """What a sensible model says to the answer that it is told: it keeps to the steps, and to a no."""
+    try:
+        answer = json.loads(told)
+    except ValueError:
+        return f"Understood: {told}"
+    if isinstance(answer, dict) and answer.get("approved") is False:
+        reason = f" ({answer['reason']})" if answer.get("reason") else ""
+        return f"Then I do none of it{reason}."
+    if isinstance(answer, dict):
+        answer = answer.get("value", answer)  # what a person changed comes with what was changed
+    steps = answer.get("steps") if isinstance(answer, dict) else answer
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        return f"Understood: {told}"
+    chosen = [str(step.get("description")) for step in steps if step.get("status") != "disabled"]
+    return f"Understood. I go on with exactly this: {', '.join(chosen)}." if chosen else "Then nothing is left to do."
+
+
 def offline_model(pace: float = 0.02) -> ScriptedModel:
     """Answer for ``openai/gpt-4o`` from a script: no key, no network. Delete the call to talk to the real model.
 
@@ -64,6 +89,6 @@ def offline_model(pace: float = 0.02) -> ScriptedModel:
     propose = calls("generate_task_steps", steps=[Step(description=step) for step in steps])
 
     def conclude(request: _Request) -> object:
-        return says(f"Understood. I go on with exactly this: {request.messages[-1]['content']}")
+        return says(_conclusion(str(request.messages[-1]["content"])))
 
     return ScriptedModel([propose, conclude] * 20, alias="openai/gpt-4o", pace=pace).install()

@@ -21,6 +21,7 @@
     │   ├── ChangedWhileWaiting    what it is about was changed before the answer came
     │   └── Expired                nobody answered in time
     ├── NoHumanError           a question, and nobody who could answer it
+    │   └── Parked                 … in time: it stays open, and a later run takes its answer
     ├── AgentError             the agent's run failed (the cause is its `__cause__`)
     ├── RunStopped             `stop()` ended what you await
     ├── FollowUpLimit          the model keeps calling tools
@@ -36,6 +37,9 @@ None of these is ever an approval: whatever raises, nothing was executed.
 
 from collections.abc import Sequence
 from typing import Any
+
+from hitl_nb._secrets import masked
+from hitl_nb._text import SIGN, said, visible_line, warning_about
 
 __all__ = [
     "AgentDefinitionError",
@@ -59,6 +63,7 @@ __all__ = [
     "NotAwaitedAttributeError",
     "NotAwaitedError",
     "NotYourTurn",
+    "Parked",
     "ProtocolError",
     "ReplayMismatch",
     "RunStopped",
@@ -70,7 +75,15 @@ __all__ = [
 
 
 class HitlError(Exception):
-    """The root of the tree."""
+    """The root of the tree. What it says quotes no secret that passed by, and nothing that a reader would not see."""
+
+    def __str__(self) -> str:
+        return said(super().__str__())
+
+    def __repr__(self) -> str:
+        # Python's own way writes out some of what is not seen, and says nothing about it.
+        warning = warning_about(super().__str__())
+        return visible_line(masked(super().__repr__()) + (f" {SIGN} {warning}" if warning else ""))
 
 
 class UsageError(HitlError):
@@ -161,6 +174,13 @@ class NoHumanError(HitlError):
     """A question needs a person and nobody can answer here: it is never answered by a guess instead."""
 
 
+class Parked(NoHumanError):  # noqa: N818 - what happened, not a fault
+    """Nobody answered while this run could wait: the question stays open, and a later run takes its answer, once.
+
+    In a script the process ends with 75 ("try again later"), as ``python -m hitl_nb.testing`` does.
+    """
+
+
 class AgentError(HitlError):
     """The agent's run failed and gave only a text (over HTTP, say); ``code`` is the wire's error code."""
 
@@ -171,6 +191,10 @@ class AgentError(HitlError):
 
 class RunStopped(HitlError):  # noqa: N818 - what happened, not a fault
     """The run or question you await was stopped by its ``stop()``; open calls were closed as not executed."""
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython asks for it: somebody meant this, and where is no news.
+        return [f"{type(self).__name__}: {self}"]
 
 
 class FollowUpLimit(HitlError):  # noqa: N818

@@ -15,9 +15,10 @@ from hitl_nb._calls import Handle, frozen
 from hitl_nb._doors import at_home
 from hitl_nb._encoding import encode
 from hitl_nb._schema import parameters_of, validator_for
+from hitl_nb._steps import Again
 from hitl_nb._tools import GateTool, Renderer, human_in_the_loop, keywords_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
-from hitl_nb.interrupts import Options, decided, home_loop, on_stage, question, run_blocking
+from hitl_nb.interrupts import Options, again_of, decided, home_loop, on_stage, question, run_blocking
 
 __all__ = ["Gate", "gate"]
 
@@ -44,7 +45,17 @@ def _noting(handle: Handle | None) -> Iterator[Callable[[R], R]]:
         raise
     finally:
         if handle is not None:
-            handle.end(ended[0] if ended else "")
+            handle.grant.end(ended[0] if ended else "")
+
+
+@contextmanager
+def _kept(again: Again | None) -> Iterator[Callable[[R], R]]:
+    """Keep what comes of a run for the round in which its step runs again."""
+    if again is None:
+        yield lambda value: value
+        return
+    with again.running():
+        yield again.note
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -66,9 +77,11 @@ class Gate(GateTool[P, R], Generic[P, R]):
         return Unasked(partial(self._asked, self._bound(*args, **kwargs)), words, on_stage)
 
     async def _asked(self, arguments: dict[str, object]) -> R:
-        handle, approved = await self._permitted(arguments)
-        with _noting(handle) as note:
-            return note(await self.run(approved))
+        handle, approved, again = await self._permitted(arguments)
+        if again is not None and again.recognised:
+            return cast("R", again.result())
+        with _noting(handle) as note, _kept(again) as keep:
+            return keep(note(await self.run(approved)))
 
     def sync(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Do the same from a worker thread, which it blocks until a person has decided.
@@ -77,29 +90,38 @@ class Gate(GateTool[P, R], Generic[P, R]):
             Exception: As `interrupt.sync` and the awaited call.
         """
         arguments = self._bound(*args, **kwargs)
-        handle, approved = run_blocking(partial(self._permitted, arguments), self._question)
-        with _noting(handle) as note:
+        handle, approved, again = run_blocking(partial(self._permitted, arguments), self._question)
+        if again is not None and again.recognised:
+            return cast("R", again.result())
+        with _noting(handle) as note, _kept(again) as keep:
             function: Callable[..., object] = self.function
             if not inspect.iscoroutinefunction(function):
-                return note(cast("R", function(**keywords_of(approved))))
+                return keep(note(cast("R", function(**keywords_of(approved)))))
             # A coroutine belongs into the loop where the rest of the user's async code lives.
-            return note(asyncio.run_coroutine_threadsafe(self.run(approved), home_loop()).result())
+            return keep(note(asyncio.run_coroutine_threadsafe(self.run(approved), home_loop()).result()))
 
-    async def _permitted(self, arguments: dict[str, object]) -> tuple[Handle | None, object]:
+    async def _permitted(self, arguments: dict[str, object]) -> tuple[Handle | None, object, Again | None]:
         """Have arguments approved; returns the grant's handle (None where no person is needed), and what to run with.
+
+        And where this stands, should the step run again: if that is recognised, it has run, and does not run now.
 
         Raises:
             Exception: As the awaited call.
         """
         asked = self.parameters.validate(arguments)
-        if not self.needs_person(frozen(asked)):
-            return None, asked
         # `kind`: a rule about the tool is about this as well.
-        options = Options(name=self.name, kind="tool", render=self.render, gated=True)
+        options = Options(name=self.name, title=self.title, kind="tool", render=self.render, gated=True, undo=self.undo)
         call = question(self._question, options, answer_type=self.parameters, offer=asked)
-        await decided(call, asked, options)
+        again = again_of(call, asked, options)
+        if not self.needs_person(frozen(asked)):
+            if again is not None and again.has_run:
+                again.recognise()
+            return None, asked, again
+        await decided(call, asked, options, again)
         handle = Handle.of(call)
-        return handle, await handle.begin()
+        if again is not None and again.recognised:
+            return None, None, again
+        return handle, await handle.grant.begin(), again
 
     def _bound(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, object]:
         try:
@@ -131,9 +153,11 @@ def gate(
     *,
     when: Callable[[Any], object] | None = None,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     render: Renderer | None = None,
     follow_up: bool = True,
+    undo: float = 0,
 ) -> Gate[P, R]: ...
 @overload
 def gate(
@@ -142,9 +166,11 @@ def gate(
     *,
     when: Callable[[Any], object] | None = None,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     render: Renderer | None = None,
     follow_up: bool = True,
+    undo: float = 0,
 ) -> Gate[P, R]: ...
 @overload
 def gate(
@@ -153,9 +179,11 @@ def gate(
     *,
     when: Callable[[Any], object] | None = None,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     render: Renderer | None = None,
     follow_up: bool = True,
+    undo: float = 0,
 ) -> MakesGate: ...
 
 
@@ -165,9 +193,11 @@ def gate(
     *,
     when: Callable[[Any], object] | None = None,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     render: Renderer | None = None,
     follow_up: bool = True,
+    undo: float = 0,
 ) -> object:
     """Put a person in front of a function: it runs only after they approved exactly these arguments.
 
@@ -186,9 +216,11 @@ def gate(
         when: Gets the typed arguments and says whether a person is needed; what raises, or gives anything but False,
             asks. Default: always.
         name: The name given to the model; default: the function's.
+        title: As for `human_in_the_loop`.
         description: What is asked; default: the docstring.
         render: As for `human_in_the_loop`.
         follow_up: As for `human_in_the_loop`.
+        undo: As for `human_in_the_loop`.
 
     Returns:
         A `Gate`.
@@ -202,15 +234,19 @@ def gate(
             raise ToolDefinitionError(
                 f"`gate` got `{decorated!r}`, which is not a function. Write `@gate` above `def pay(to: str): ...`."
             )
-        tool = human_in_the_loop(decorated, name=name, description=description, render=render, follow_up=follow_up)
+        tool = human_in_the_loop(
+            decorated, name=name, title=title, description=description, render=render, follow_up=follow_up, undo=undo
+        )
         parameters = validator_for(parameters_of(decorated))
         return Gate(
             name=tool.name,
+            title=title,
             description=tool.description,
             parameters=parameters,
             answer=parameters,
             render=render,
             follow_up=follow_up,
+            undo=undo,
             function=decorated,
             when=when,
         )

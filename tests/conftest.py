@@ -1,12 +1,19 @@
 """What all tests share: one event loop library, no network, the seeds where they are."""
 
+import asyncio
+import functools
+import inspect
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
+from hypothesis import settings
 
 REPO = Path(__file__).parent.parent
 SHARED = REPO.parent / "shared"
+UNIT = REPO / "tests" / "unit"
 
 # Before anything imports litellm or crewai: no test leaves the machine.
 from hitl_nb._process import keep_offline  # noqa: E402
@@ -20,6 +27,59 @@ from hitl_nb import use  # noqa: E402
 os.environ["HITL_NB_JOURNAL"] = "memory"
 use(journal="memory")
 
+# A generated case is right or wrong, never slow: what a busy machine does to it says nothing.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
+
+from hitl_nb._secrets import known  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def no_secrets_of_other_tests() -> Iterator[None]:
+    """What is a secret in one test is a word in the next."""
+    yield
+    known.forget()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Have an async test that hangs end by itself.
+
+    A signal in the middle of the loop ends the test for pytest, and not the task in which fixtures are taken down: the
+    whole run would wait for that one.
+    """
+    for item in items:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+            marker = item.get_closest_marker("timeout")
+            seconds = float(marker.args[0] if marker and marker.args else config.getini("timeout"))
+            item.obj = _within(0.9 * seconds, item.obj, alone=UNIT in item.path.parents)
+
+
+def _within(seconds: float, test: Any, *, alone: bool) -> Any:
+    @functools.wraps(test)
+    async def within(*args: Any, **fixtures: Any) -> None:
+        before = asyncio.all_tasks()
+        try:
+            async with asyncio.timeout(seconds):
+                await test(*args, **fixtures)
+        finally:
+            if alone:
+                await _cleared(asyncio.all_tasks() - before)
+
+    return within
+
+
+async def _cleared(left: "set[asyncio.Task[Any]]") -> None:
+    """End what a test has left running.
+
+    The loop may be the one of a browser that all tests share: a question left open there would be the first of
+    `pending()` in the next test.
+    """
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=5)
+
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
@@ -31,7 +91,21 @@ def shared_file(path: str) -> Path:
     found = sorted(SHARED.glob(path))
     if found:
         return found[0]
-    reason = f"../shared/{path} is not beside this checkout"
+    missing(f"../shared/{path}")
+
+
+def missing(what: str) -> NoReturn:
+    """Skip what cannot be tested here; but never in CI."""
+    reason = f"{what} is not on this machine"
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A PostgreSQL server of these tests' own."""
+    from tests.postgres import running
+
+    with running() as cluster:
+        yield cluster

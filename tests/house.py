@@ -177,11 +177,15 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield node.attr  # `call._x = …` does not make `_x` ours
 
 
+_BY_NAME = ("getattr", "setattr", "delattr", "hasattr")
+"""With two arguments, and not the methods of the same name, which have one."""
+
+
 def _private_accesses(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             value, name = node.value, node.attr
-        elif isinstance(node, ast.Call) and _last(node.func) in ("getattr", "setattr", "delattr", "hasattr"):
+        elif isinstance(node, ast.Call) and _last(node.func) in _BY_NAME and len(node.args) > 1:
             value, name = node.args[0], _constant(node.args[1]) or ""
         else:
             continue

@@ -1,7 +1,7 @@
 """The tutorials, run as a reader would: ``python -m tests.notebooks`` compares every stored output, strictly.
 
 ``python -m tests.notebooks --refresh [NOTEBOOK …]`` runs them and stores the outputs; a second refresh changes no
-byte, so that a diff shows real changes only (facts/testing.md §6).
+byte, so that a diff shows real changes only.
 
 Either way a script answers in place of the human, no key is set and nothing leaves the machine.
 """

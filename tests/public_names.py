@@ -11,7 +11,21 @@ from inspect import Parameter
 from pathlib import Path
 
 CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
-DOORS = ("", ".cards", ".people", ".agents", ".agui", ".crewai", ".testing", ".journal", ".errors")
+DOORS = (
+    "",
+    ".cards",
+    ".data",
+    ".people",
+    ".agents",
+    ".agui",
+    ".crewai",
+    ".chat",
+    ".testing",
+    ".journal",
+    ".inbox",
+    ".mcp",
+    ".errors",
+)
 BEGIN, END = "<!-- names: begin -->", "<!-- names: end -->"
 
 

@@ -15,15 +15,16 @@ class Line:
         self._writer = writer
 
     async def head(
-        self, status: str = "200 OK", kind: str = "text/event-stream; charset=utf-8", **headers: str
+        self, status: str = "200 OK", kind: str | None = "text/event-stream; charset=utf-8", **headers: str
     ) -> None:
-        lines = [f"HTTP/1.1 {status}", f"content-type: {kind}", "transfer-encoding: chunked", "connection: close"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
+        lines = [f"HTTP/1.1 {status}", "transfer-encoding: chunked", "connection: close"]
+        lines += [] if kind is None else [f"content-type: {kind}"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
         await self._writer.drain()
 
-    async def send(self, text: str) -> None:
-        data = text.encode()
+    async def send(self, text: str | bytes) -> None:
+        data = text.encode() if isinstance(text, str) else text
         self._writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         await self._writer.drain()
 
@@ -73,7 +74,8 @@ class SseServer:
             body = json.loads(await reader.readexactly(int(headers["content-length"])))
             self.bodies.append(body)
             self.headers.append(headers)
-            await self._replies[len(self.bodies) - 1](Line(reader, writer), body)
+            with suppress(ConnectionError):  # the client may leave at any moment
+                await self._replies[len(self.bodies) - 1](Line(reader, writer), body)
         finally:
             writer.close()
 

@@ -4,7 +4,7 @@ import { drawContext } from "./context.js";
 import { h, writeOrHide } from "./kit.js";
 import { drawWords } from "./words.js";
 
-/** @typedef {{ rows: any[], risk: null | "low" | "high", reason: null | "optional" | "required" }} ApprovalProps */
+/** @typedef {{ rows: any[], risk: null | "low" | "high", reason: null | "optional" | "required", keys?: boolean }} ApprovalProps */
 
 const APPROVAL_RISKS = new Map([
   ["low", "Low risk"],
@@ -14,6 +14,7 @@ const APPROVAL_RISKS = new Map([
 /** @type {import("./frame.js").Card} */
 export default {
   seed: () => ({ reason: "" }),
+  keep: ({ reason }) => (reason ? { reason } : undefined),
   answer: ({ reason }, props) => (props.reason && reason.trim() ? { approved: true, reason } : { approved: true }),
   check: ({ reason }, props) => {
     if (props.reason !== "required" || reason.trim()) return undefined;
@@ -21,6 +22,7 @@ export default {
   },
   reason: ({ reason }) => reason,
   needsReason: (props) => props.reason === "required",
+  keys: (props) => (props.keys && props.risk !== "high" ? ["Y", "N"] : undefined),
   draw(body, change) {
     const risk = h("p", { class: "hitl-risk" });
     const context = drawContext();

@@ -2,19 +2,27 @@
 
 import { drawField, follow } from "./form_field.js";
 import { drawRows } from "./form_rows.js";
-import { isLeaf, isMap, isUnion, mayLeave, pick, plant, shownText, spotsOf, type } from "./form_spot.js";
+import { isLeaf, isMap, mayLeave, pick, plant, shownText, spotsOf, type } from "./form_spot.js";
 import { div, h, link, named, uid, write } from "./kit.js";
 
+/**
+ * @typedef {import("./form_spot.js").Spot} Spot
+ * @typedef {import("./form_field.js").View} View
+ * @typedef {{ key: string, node: import("./form_spot.js").FormNode, id: string }} Column
+ */
+
+/** @param {View} view @param {import("./form_spot.js").ListSpot} spot @param {string} by */
 export function drawTable(view, spot, by) {
-  const columns = spot.node.item.children.map(([key, node]) => ({ key, node, id: uid() }));
+  /** @type {Column[]} */
+  const columns = (spot.node.item?.children ?? []).map(([key, node]) => ({ key: String(key), node, id: uid() }));
   const parts = () => spot.now ?? [];
   const shown = () => {
     const wanted = filter.value.toLowerCase();
-    const has = (cell) => isLeaf(cell) && shownText(cell, cell.now).toLowerCase().includes(wanted);
+    const has = (/** @type {Spot} */ cell) => isLeaf(cell) && shownText(cell, cell.now).toLowerCase().includes(wanted);
     return parts().filter((row) => !wanted || row.fromKey === undefined || [...spotsOf(row)].some(has));
   };
   const picked = () => shown().filter((row) => row.picked);
-  const tick = (text, names, which) => {
+  const tick = (/** @type {string} */ text, /** @type {string} */ names, /** @type {() => Spot[]} */ which) => {
     const onchange = () => (which().forEach((row) => (row.picked = box.checked)), view.touch(spot));
     const box = named(h("input", { type: "checkbox", class: "hitl-box", onchange }), text, names);
     return box;
@@ -23,7 +31,7 @@ export function drawTable(view, spot, by) {
   const count = h("span", { class: "hitl-count", "aria-live": "polite" });
   const remove = link("Remove selected", by, () => {
     const gone = picked();
-    spot.now.splice(0, Infinity, ...spot.now.filter((row) => !gone.includes(row)));
+    parts().splice(0, Infinity, ...parts().filter((row) => !gone.includes(row)));
     view.touch(spot);
     rows.add.focus();
   });
@@ -71,16 +79,26 @@ export function drawTable(view, spot, by) {
   return { el: div("hitl-grid", tools, div("hitl-scroll", table), rows.add), update };
 }
 
+/** @param {...(Node | string)} content */
 const tableCell = (...content) => h("div", { role: "cell" }, ...content);
+/** @param {string} look @param {Node[]} lead @param {Node[]} cells @param {Node | string} tools */
 const tableRow = (look, lead, cells, tools = "") =>
   h("div", { class: `hitl-tr ${look}`, role: "row" }, tableCell(...lead), ...cells, tableCell(tools));
 
+/** @param {View} view @param {Spot} spot @param {string} by */
 const fieldCell = (view, spot, by) => Object.assign(drawField(view, spot, by, true), { role: "cell" });
 
-/** One field a column; a whole form if the row holds anything else. */
+/**
+ * One field a column; a whole form if the row holds anything else.
+ * @param {View} view
+ * @param {Spot} row
+ * @param {Column[]} columns
+ * @param {HTMLElement[]} lead
+ * @param {HTMLElement} tools
+ */
 function drawRow(view, row, columns, lead, tools) {
   const number = lead[1].id;
-  if (!isMap(row) || row.now.length > columns.length) {
+  if (!isMap(row) || !row.now || row.now.length > columns.length) {
     return tableRow("hitl-whole", lead, [tableCell(drawField(view, row, number))], tools);
   }
   const cells = row.now.map((part, at) => fieldCell(view, part, `${columns[at].id} ${number}`));
@@ -88,20 +106,25 @@ function drawRow(view, row, columns, lead, tools) {
   return follow(view, row, el, el.lastElementChild, () => {});
 }
 
-/** One control a column: what is entered there goes to every picked row. */
+/**
+ * One control a column: what is entered there goes to every picked row.
+ * @param {View} view
+ * @param {Column[]} columns
+ * @param {() => Spot[]} picked
+ */
 function setCells(view, columns, picked) {
   const name = h("span", { id: uid(), text: "Set" });
   const cells = columns.map(({ key, node, id }) => {
     const spot = { ...plant(node, undefined, {}), key };
-    if (isUnion(spot) || node.kind === "constant") return tableCell();
-    const take = (cell) => {
+    if (!isLeaf(spot) || node.kind === "constant") return tableCell();
+    const take = (/** @type {any} */ cell) => {
       const nothing = spot.now === undefined && mayLeave(cell);
       if (node.options || node.kind === "boolean" || spot.now === null || nothing) pick(cell, spot.now);
       else type(cell, shownText(spot, spot.now));
       cell.error = "";
     };
     const touch = () => {
-      for (const row of picked().filter(isMap)) take(row.now.find((part) => part.key === key));
+      for (const row of picked().filter(isMap)) take(row.now?.find((part) => part.key === key));
       view.touch();
     };
     return fieldCell({ ...view, touch }, spot, `${name.id} ${id}`);

@@ -1,25 +1,34 @@
 // What is said in a run, and what is noted about it: text, whatever it looks like.
 
 import { h, write } from "./kit.js";
+import { drawTree } from "./tree.js";
 
 /** @type {Record<string, string>} */
-const MESSAGE_SPEAKERS = { user: "You", assistant: "Assistant" };
+const MESSAGE_SPEAKERS = { user: "You", assistant: "Assistant", reasoning: "Thought" };
 /** @type {Record<string, string>} */
 const NOTE_SIGNS = { info: "i", warning: "!", error: "✕" };
 
 /** @param {() => any} item  gives the item as it is now */
 export function drawMessage(item) {
   const speaker = h("span", { class: "hitl-speaker" });
-  const text = h("span", { dir: "auto" });
-  const caret = h("span", { class: "hitl-caret", "aria-hidden": "true" });
-  const el = h("div", { class: "hitl-message" }, speaker, h("p", { class: "hitl-text" }, text, caret));
+  const words = h("div", { class: "hitl-tree", dir: "auto" });
+  const copy = h("button", { type: "button", class: "hitl-link hitl-copy", text: "Copy" });
+  copy.addEventListener("click", async (/** @type {Event} */ event) => {
+    event.preventDefault(); // it may stand where folding is
+    await navigator.clipboard?.writeText(words.innerText);
+    copy.textContent = "Copied";
+  });
+  // What the agent thinks is folded, until somebody wants to know.
+  const thought = item().role === "reasoning";
+  const el = h(thought ? "details" : "div", { class: "hitl-message" });
+  el.append(...(thought ? [h("summary", {}, speaker)] : [speaker, copy]), words);
   const update = () => {
-    const { role, text: said, streaming } = item();
+    const { role, text: said, streaming, tree = said ? [["plain", {}, said]] : [] } = item();
     el.dataset.role = role;
-    el.hidden = !said && !streaming;
+    el.hidden = tree.length === 0 && !streaming;
     write(speaker, MESSAGE_SPEAKERS[role] ?? role);
-    write(text, said);
-    caret.hidden = !streaming;
+    drawTree(words, tree);
+    words.toggleAttribute("data-streaming", streaming === true);
   };
   return { el, update };
 }

@@ -4,15 +4,21 @@
 // they share (one store a run, however many views) can only be found through this closure.
 
 import { CARDS, OTHERS } from "./cards.js";
+import { chatLog, drawChatHead, drawComposer } from "./chat.js";
 import { drawFrame } from "./frame.js";
-import { explain, h } from "./kit.js";
+import { keepKey } from "./keys.js";
+import { arrange, explain, h } from "./kit.js";
+import { drawPace } from "./pace.js";
 import { drawMessage, drawNote } from "./message.js";
+import { drawState } from "./state.js";
 import { RunStore } from "./store.js";
+import { drawDrawn, drawTool } from "./tool.js";
 
 /**
  * @typedef {import("./frame.js").Card} Card
  * @typedef {import("./store.js").Item} Item
- * @typedef {{ el: HTMLElement, update: () => void }} Drawn
+ * @typedef {{ el: HTMLElement, update: () => void, rest?: () => void, state?: string, folded?: boolean, aside?: boolean }} Drawn
+ * @typedef {Drawn & { kind: string }} Node
  * @typedef {{ model: import("./store.js").Model, el: HTMLElement, signal: AbortSignal }} Host  what anywidget gives
  */
 
@@ -58,32 +64,65 @@ async function loadCard(name, text) {
  * @param {AbortSignal} signal
  */
 function drawRun(store, cards, el, signal) {
-  // JupyterLab would take keys pressed in a card for its own: "d d" on a checkbox deletes the cell.
-  const list = h("div", { class: "hitl-run", "data-lm-suppress-shortcuts": "true" });
+  const list = h("div", { class: "hitl-run" });
+  // Before JupyterLab looks at the key, which it does at the document, on its way down.
+  addEventListener("keydown", (event) => keepKey(el, event), { capture: true, signal });
+  const pace = drawPace(list);
+  const log = chatLog(list);
   const silence = h("p", { class: "hitl-silence", role: "status", text: RUN_SILENCE });
-  /** @type {Map<string, Drawn & { kind: string }>} */
+  /** @type {Map<string, Node>} */
   const drawn = new Map();
 
-  const follow = (/** @type {Set<string> | undefined} */ changed = undefined) => {
-    silence.hidden = store.heard || store.link === "open";
+  /** @type {Node[]} in order */
+  let nodes = [];
+
+  const draw = (/** @type {string} */ key, /** @type {Item} */ item) => {
+    const node = Object.assign(drawItem(store, cards, item), { kind: runKind(item) });
+    drawn.set(key, node);
+    return node;
+  };
+  /** All of it: what comes, goes or is another kind of thing is found by looking at each. */
+  const followAll = () => {
     for (const [key, { el: gone, kind }] of drawn) {
       if (runKind(store.items.get(key)) !== kind) drawn.delete(key) && gone.remove();
     }
-    let before = list.firstElementChild;
-    for (const [key, item] of store.items) {
-      const known = drawn.get(key);
-      const node = known ?? { ...drawItem(store, cards, item), kind: runKind(item) };
-      drawn.set(key, node);
-      // Only what is out of place is moved: a moved element loses the focus.
-      if (node.el === before) before = before.nextElementSibling;
-      else list.insertBefore(node.el, before);
-      if (!known || !changed || changed.has(key)) runGuard(node);
+    nodes = [...store.items].map(([key, item]) => drawn.get(key) ?? draw(key, item));
+    runArrange(list, nodes);
+    nodes.forEach(runGuard);
+  };
+  /** Only what has changed: what is new is last, and a thousand that were decided cost nothing. */
+  const followSome = (/** @type {Set<string>} */ changed) => {
+    const known = [...changed].filter((key) => drawn.has(key));
+    if (known.some((key) => runKind(store.items.get(key)) !== drawn.get(key)?.kind)) return followAll();
+    for (const key of changed) {
+      const item = store.items.get(key);
+      const node = drawn.get(key) ?? (item && draw(key, item));
+      if (!node) continue;
+      if (!known.includes(key)) nodes.push(node), list.append(node.el);
+      runGuard(node);
     }
   };
+  const follow = (/** @type {Set<string> | undefined} */ changed = undefined) => {
+    silence.hidden = store.heard || store.link === "open";
+    const follows = log.follows();
+    if (changed && drawn.size > 0) followSome(changed);
+    else followAll();
+    if (log.fold(nodes)) runArrange(list, nodes);
+    pace.update(nodes);
+    log.toEnd(follows);
+  };
+  list.addEventListener("hitl-fold", () => (log.fold(nodes), runArrange(list, nodes), pace.update(nodes)));
   follow();
   store.watch(follow, signal);
-  el.append(list, silence);
+  el.append(pace.el, log.el, list, silence);
 }
+
+/** Put what is not folded into its place. @param {HTMLElement} list @param {Drawn[]} nodes */
+const runArrange = (list, nodes) =>
+  arrange(
+    list,
+    nodes.filter(({ folded }) => !folded).map(({ el }) => el),
+  );
 
 /** Items of another kind under the same key are drawn anew. @param {Item | undefined} item */
 const runKind = (item) => (item ? `${item.type} ${item.card ?? ""}` : "");
@@ -102,8 +141,13 @@ function runGuard(node) {
 /** @param {RunStore} store @param {Map<string, Card>} cards @param {Item} item @returns {Drawn} */
 function drawItem(store, cards, { key, type, card }) {
   if (type === "call") return drawFrame(store, key, cards.get(card) ?? missingCard(runUnknown(card)));
+  if (type === "chat-head") return drawChatHead(store, key);
+  if (type === "composer") return drawComposer(store, key);
+  if (type === "drawn") return drawDrawn(() => store.items.get(key));
+  if (type === "state") return drawState(store, key);
+  if (type === "tool") return drawTool(() => store.items.get(key));
   if (type === "message") return drawMessage(() => store.items.get(key));
-  return drawNote(() => store.items.get(key));
+  return { ...drawNote(() => store.items.get(key)), aside: key === "aside" }; // of the screen itself: no part of the run
 }
 
 /** @param {string} card */

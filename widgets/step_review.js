@@ -44,7 +44,7 @@ export default {
         list,
         steps,
         (index) => stepRow(() => toggle(index)),
-        (row, step, at) => fillStep(row, step, choice[at]),
+        (row, step, at) => fillStep(row, step, choice[at], at),
       );
     };
   },
@@ -62,11 +62,12 @@ function stepRow(onchange) {
   return h("li", { class: "hitl-step" }, h("label", { class: "hitl-step-line" }, box, label), note);
 }
 
-/** @param {any} row  as `stepRow` made it @param {Step} step @param {boolean} checked */
-function fillStep(row, step, checked) {
+/** @param {any} row  as `stepRow` made it @param {Step} step @param {boolean} checked @param {number} at */
+function fillStep(row, step, checked, at) {
   const [line, note] = row.children;
   const [box, label] = line.children;
   box.checked = checked;
+  box.ariaLabel = step.label ? null : `Step ${at + 1}, without words yet`;
   row.dataset.checked = checked;
   write(label, step.label);
   writeOrHide(note, step.note);

@@ -8,6 +8,7 @@ import { drawWords } from "./words.js";
 /** @type {import("./frame.js").Card} */
 export default {
   seed: ({ initial = "" }) => ({ text: initial }),
+  keep: ({ text }) => ({ text }),
   answer: ({ text }) => ({ text }),
   check: ({ text }) => (text.trim() ? undefined : { error: "Nothing is written yet.", draft: { text, wrong: true } }),
   draw(body, change, { confirm }) {

@@ -12,6 +12,7 @@ import { drawOptions } from "./options.js";
 /** @type {import("./frame.js").Card} */
 export default {
   seed: () => ({ chosen: null }),
+  keep: ({ chosen }) => (chosen === null ? undefined : { chosen }),
   answer: ({ chosen }) => ({ chosen: [chosen] }),
   check: ({ chosen }, { slots, loading }) => {
     if (!loading && chosen !== null && chosen < slots.length) return undefined;

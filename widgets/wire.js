@@ -54,11 +54,16 @@ export function boxText(wire, pad = "\n") {
       wire.map((/** @type {Wire} */ part) => boxText(part, inner)),
       "]",
     );
-  const parts = entriesOf(wire)?.map(([key, part]) => `${JSON.stringify(key)}: ${boxText(part, inner)}`);
+  const parts = (isMark(wire) ? wire.entries : entriesOf(wire))?.map(
+    ([key, part]) => `${keyText(key)}: ${boxText(part, inner)}`,
+  );
   if (parts) return block("{", parts, "}");
   if (WIRE_LITERALS.has(wire?.$)) return wire.text;
   return JSON.stringify(isMark(wire) && wire.$ !== "secret" && wire.$ !== "opaque" ? wire.text : wire);
 }
+
+/** A key as JSON text; one that hides something is written out by the kernel. @param {Wire} key @returns {string} */
+const keyText = (key) => (isMark(key) && key.$ === "escaped" ? key.text : JSON.stringify(textOf(key)));
 
 /** A scalar as the text in an input. @param {Wire} wire @returns {string} */
 export function textOf(wire) {
@@ -86,12 +91,13 @@ export function typedFault(wire) {
   if (!text) return "Nothing is entered here.";
   if (wire.$ !== "json") return WIRE_NUMBER.test(text) ? "" : "This is not a number.";
   try {
-    // Python's JSON has three words more than JavaScript's.
-    const asNumber = (/** @type {string} */ part) => (part[0] === '"' ? part : "0");
-    JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, asNumber));
+    // Python's JSON has three words more than JavaScript's; they keep their length, so that a place is a place.
+    const asNumber = (/** @type {string} */ part) => (part[0] === '"' ? part : "0".padEnd(part.length));
+    JSON.parse(wire.text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, asNumber));
     return "";
   } catch (error) {
-    return `This is not JSON: ${/** @type {Error} */ (error).message}`;
+    const [, line, column] = /line (\d+) column (\d+)/.exec(/** @type {Error} */ (error).message) ?? [];
+    return `This is not JSON: ${line ? `look at line ${line}, character ${column}` : "a bracket or a quote may be missing"}.`;
   }
 }
 

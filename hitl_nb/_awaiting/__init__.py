@@ -7,11 +7,21 @@ the background, and gives the `Question` that a later cell awaits::
     Unawaited    the coroutine that refuses to be anything else          _unawaited.py
     Unasked      an `Unawaited` that can be started
     Question     one that was started                                    _question.py
-    NotAnAnswer  what both refuse, and with which words                  _refusing.py
+    NotAnAnswer  what both refuse, and with which words
 """
 
-from hitl_nb._awaiting._question import Question, Stage, Status, current_question, in_background
-from hitl_nb._awaiting._refusing import NotAnAnswer, Words, line_of
+from hitl_nb._awaiting._question import (
+    NotAnAnswer,
+    Question,
+    Stage,
+    Status,
+    Words,
+    current_question,
+    in_background,
+    line_of,
+    over,
+    say,
+)
 from hitl_nb._awaiting._unawaited import Unasked, Unawaited
 from hitl_nb._doors import at_home
 
@@ -26,6 +36,8 @@ __all__ = [
     "current_question",
     "in_background",
     "line_of",
+    "over",
+    "say",
 ]
 
 at_home(Question)

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from hitl_nb._awaiting._question import Question
-from hitl_nb._awaiting._refusing import NotAnAnswer, Words, say
+from hitl_nb._awaiting._question import NotAnAnswer, Question, Words, say
 from hitl_nb._transcript import Transcript
+from hitl_nb._waiting import stopped_in_a_line
 from hitl_nb.errors import AlreadyAwaitedError, UsageError
 
 T_co = TypeVar("T_co", covariant=True)
@@ -42,7 +42,7 @@ class Unawaited(NotAnAnswer, Coroutine[Any, Any, T_co], Generic[T_co]):
         __tracebackhide__ = True
         return self._begun().__await__()
 
-    def send(self, value: Any, /) -> Any:
+    def send(self, value: object, /) -> Any:
         """Take the next step; asyncio's tasks do."""
         __tracebackhide__ = True  # IPython's: the stop button shows the user's line, not ours
         real = self._stepped()
@@ -87,7 +87,7 @@ class Unawaited(NotAnAnswer, Coroutine[Any, Any, T_co], Generic[T_co]):
 
     def _begun(self) -> Coroutine[Any, Any, T_co]:
         __tracebackhide__ = True
-        self._real = self._take()()
+        self._real = _in_foreground(self._take())
         return self._real
 
     def _stepped(self) -> Coroutine[Any, Any, T_co]:
@@ -142,6 +142,12 @@ class Unawaited(NotAnAnswer, Coroutine[Any, Any, T_co], Generic[T_co]):
             if name in _NOT_BEGUN:
                 return _NOT_BEGUN[name]
             return super().__getattr__(name)
+
+
+async def _in_foreground(make: Callable[[], Coroutine[Any, Any, T_co]]) -> T_co:
+    __tracebackhide__ = True  # IPython's: an error shows the user's line, not ours
+    with stopped_in_a_line("stopped. What was still open is not approved."):
+        return await make()
 
 
 def _task() -> int:

@@ -17,12 +17,24 @@ from traitlets import Enum as EnumTrait
 from traitlets import HasTraits
 from traitlets import Unicode as UnicodeTrait
 
-from hitl_nb._calls._decision import AnswerType, Decision, Kind, Outcome, Turn, Via
+from hitl_nb._calls._decision import (
+    AnswerType,
+    Decision,
+    Kind,
+    Outcome,
+    Turn,
+    Via,
+    can_be_answered,
+    live_for_marimo,
+    show_live,
+)
 from hitl_nb._calls._fingerprint import fingerprint
 from hitl_nb._calls._handle import Handle
 from hitl_nb._calls._proposal import edits_of, invents_a_yes, proposal_of
 from hitl_nb._encoding import edited_content, encode, encode_instead, encode_refusal
-from hitl_nb._schema import MISSING
+from hitl_nb._limits import TooMuch, refuse_endless
+from hitl_nb._schema import MISSING, readable, secret_form_of
+from hitl_nb._text import said_line
 from hitl_nb.errors import InvalidValue, UsageError
 
 
@@ -33,31 +45,37 @@ class Call(HasTraits):
     Names and status strings are CopilotKit's (``useHumanInTheLoop``).
 
     Attributes:
-        id: The wire's tool call id or interrupt id. Agents may use one again; see `occurrence`.
-        occurrence: This one asking; no two have the same.
-        name: The tool's name as the model called it.
-        kind: ``tool``, ``interrupt`` or ``feedback``.
-        message: What is asked, in words (the tool's description).
-        args: While ``inProgress`` a partial dict, for preview only; afterwards the validated value: a pydantic
+        id (str): The wire's tool call id or interrupt id. Agents may use one again; see `occurrence`.
+        occurrence (str): This one asking; no two have the same.
+        name (str): The tool's name as the model called it.
+        kind (Kind): ``tool``, ``interrupt``, ``feedback`` or ``mcp``.
+        title (str): What stands above the card, if somebody has said it; else "".
+        message (str): What is asked, in words (the tool's description).
+        args (Any): While ``inProgress`` a partial dict, for preview only; afterwards the validated value: a pydantic
             instance, or plain data for a tool defined by JSON Schema.
-        status: ``inProgress`` → ``executing`` → ``complete``. ``executing`` means that a person can answer now.
-        turn: Who is being asked now, or None. Nobody else can answer.
-        outcome: None until complete; then ``answered``, ``declined``, ``cancelled``, … Only ``answered`` and
-            ``edited`` are approvals.
-        answer: The typed value somebody answered with, else None.
-        original: What was proposed, before any edit: what the code offered, or the arguments themselves.
-        edits: What was changed in it, whoever answered: ``{"path": "steps[0].status", "from": …, "to": …}`` each,
-            plain JSON with stars in the place of secrets; without ``from`` where something was added, without ``to``
-            where it was taken away. Empty unless the outcome is ``edited``.
-        result: The tool message content (a string), None until complete.
-        reason: The words that came with a refusal, or None.
-        answered_by, via: Who answered, and by which path (``card``, ``script``, ``policy``, …).
-        asked_at, answered_at: Aware UTC datetimes, or None.
-        proposal: What an untouched Confirm answers with, the identical object; `MISSING` if nothing is proposed.
-        delivered: What the model is given instead of `result`: the return value of a gated function; else None.
-        args_type: What has checked the arguments, or None.
-        error: Why the last attempt to answer was refused; the call is then still open.
-        late_answers: Answers that changed nothing, because they came after the first or out of turn.
+        status (str): ``inProgress`` → ``executing`` → ``complete``. ``executing`` means that a person can answer now.
+        turn (Turn | None): Who is being asked now. Nobody else can answer.
+        outcome (Outcome | None): None until complete; then ``answered``, ``declined``, ``cancelled``, … Only
+            ``answered`` and ``edited`` are approvals.
+        answer (Any): The typed value somebody answered with, else None.
+        original (Any): What was proposed, before any edit: what the code offered, or the arguments themselves.
+        edits (Sequence[dict[str, Any]]): What was changed in it, whoever answered: ``{"path": "steps[0].status",
+            "from": …, "to": …}`` each, plain JSON with stars in the place of secrets; without ``from`` where something
+            was added, without ``to`` where it was taken away. Empty unless the outcome is ``edited``.
+        result (str | None): The tool message content, None until complete.
+        reason (str | None): The words that came with a refusal.
+        answered_by (str | None): Who answered.
+        via (Via | None): By which path: ``card``, ``script``, ``policy``, …
+        asked_at (datetime | None): When it was asked, aware, in UTC.
+        answered_at (datetime | None): When it was answered, likewise.
+        proposal (Any): What an untouched Confirm answers with, the identical object; `MISSING` if nothing is proposed.
+        delivered (str | None): What the model is given instead of `result`: the return value of a gated function.
+        args_type (AnswerType | None): What has checked the arguments.
+        progress (Progress | None): How far a tool is that runs in the kernel (`report_progress`).
+        error (str | None): Why the last attempt to answer was refused; the call is then still open.
+        held (Held | None): What was answered at a card and can still be taken back (``undo=``). Nothing of it counts
+            yet.
+        late_answers (list[Any]): Answers that changed nothing, because they came after the first or out of turn.
 
     Args:
         offer: What is proposed, where it is not found among the arguments.
@@ -70,7 +88,8 @@ class Call(HasTraits):
 
     id = UnicodeTrait(read_only=True)
     name = UnicodeTrait(read_only=True)
-    kind = EnumTrait(["tool", "interrupt", "feedback"], default_value="tool", read_only=True)
+    title = UnicodeTrait("", read_only=True)
+    kind = EnumTrait(["tool", "interrupt", "feedback", "mcp"], default_value="tool", read_only=True)
     message = UnicodeTrait("", read_only=True)
     args = AnyTrait(None, read_only=True)
     status = EnumTrait(["inProgress", "executing", "complete"], default_value="inProgress", read_only=True)
@@ -84,13 +103,16 @@ class Call(HasTraits):
     via = AnyTrait(None, read_only=True)
     asked_at = AnyTrait(None, read_only=True)
     answered_at = AnyTrait(None, read_only=True)
+    progress = AnyTrait(None, read_only=True)
     error = AnyTrait(None, read_only=True)
+    held = AnyTrait(None, read_only=True)
 
     def __init__(
         self,
         *,
         id: str,  # noqa: A002 - the wire's own word
         name: str,
+        title: str = "",
         kind: Kind = "tool",
         message: str = "",
         answer_type: AnswerType | None = None,
@@ -105,7 +127,7 @@ class Call(HasTraits):
         words: Callable[[Any], str] | None = None,
     ) -> None:
         super().__init__()
-        self.take({"id": id, "name": name, "kind": kind, "message": message})
+        self.take({"id": id, "name": name, "title": title, "kind": kind, "message": message})
         self.occurrence = uuid.uuid4().hex
         self.answer_type = answer_type
         self.args_type = args_type
@@ -123,7 +145,9 @@ class Call(HasTraits):
 
     # -- for the person -----------------------------------------------------------------------------------
 
-    def respond(self, value: Any, *, reason: str | None = None, by: str | None = None, via: Via | None = None) -> bool:
+    def respond(
+        self, value: object, *, reason: str | None = None, by: str | None = None, via: Via | None = None
+    ) -> bool:
         """Answer the call: the run goes on with exactly this value. Safe from any thread; the first answer wins.
 
         What it changes in the proposal is found by comparing: then the outcome is ``edited``.
@@ -194,7 +218,8 @@ class Call(HasTraits):
     def args_sha256(self) -> str | None:
         """The hash of the arguments' content; None where they hold something that has none (a connection)."""
         try:
-            return fingerprint(self.args)
+            form = secret_form_of(self.args_type)
+            return fingerprint(self.args if form is None else readable(self.args, form))
         except UsageError:
             return None
 
@@ -204,7 +229,7 @@ class Call(HasTraits):
         return self._handle.delivered
 
     def face(self, turn: Turn) -> "Call":
-        """Give the same call for somebody who may answer in this turn only, however long they keep it."""
+        """Return the same call for somebody who may answer in this turn only, however long they keep it."""
         face = copy.copy(self)
         face.unobserve_all()  # those who watch the call watch the call
         face._turn = turn.token
@@ -212,10 +237,11 @@ class Call(HasTraits):
         return face
 
     def again(self, *, id: str, message: str) -> "Call":  # noqa: A002 - the wire's own word
-        """Give another call that asks the same, not open yet."""
+        """Return another call that asks the same, not open yet."""
         return Call(
             id=id,
             name=self.name,
+            title=self.title,
             kind=cast("Kind", self.kind),
             message=message,
             answer_type=self.answer_type,
@@ -249,13 +275,25 @@ class Call(HasTraits):
         """Have `callback` called once when the call is decided, in whichever thread that happens."""
         self._handle.when_decided(callback)
 
+    def _ipython_display_(self) -> None:
+        show_live([self])
+
+    def _display_(self) -> object:
+        return live_for_marimo([self] if can_be_answered(self) else [], repr(self))
+
     def __repr__(self) -> str:
         word = self.outcome or self.status
-        return f"<Call {self.name} {self.id}: {word}>"
+        return said_line(f"<Call {self.name} {self.id}: {word}>")
 
     # -- what a decision is made of -----------------------------------------------------------------------
 
-    def _approval(self, value: Any, reason: str | None, by: str | None, via: Via | None, turn: Turn | None) -> Decision:
+    def _approval(
+        self, value: object, reason: str | None, by: str | None, via: Via | None, turn: Turn | None
+    ) -> Decision:
+        try:
+            refuse_endless(value)
+        except TooMuch as error:
+            raise InvalidValue(f"`{self.name}` cannot be answered with this: {error}.") from error
         answer = self.answer_type.validate(value) if self.answer_type else value
         if self.answer_type is not None and invents_a_yes(value, answer):
             raise InvalidValue(
@@ -273,7 +311,7 @@ class Call(HasTraits):
             via=via or (turn.via if turn else "callback"),
         )
 
-    def _encoded(self, content: Any) -> str:
+    def _encoded(self, content: object) -> str:
         try:
             return encode(content)
         except InvalidValue:

@@ -1,17 +1,43 @@
-"""The words of a call, who is being asked, how it ends, and what checks and records it."""
+"""The words of a call, who is being asked, how it ends, and what checks and records it.
 
+And for this whole kernel: which calls are open, and who wants to know of every decision.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from weakref import WeakKeyDictionary
+
+from hitl_nb._text import logger
+
+if TYPE_CHECKING:
+    from hitl_nb._calls._call import Call
+
 
 Status = Literal["inProgress", "executing", "complete"]
-Kind = Literal["tool", "interrupt", "feedback"]
-Outcome = Literal["answered", "declined", "edited", "cancelled", "expired", "invalid", "aborted", "superseded"]
+Kind = Literal["tool", "interrupt", "feedback", "mcp"]
+Outcome = Literal[
+    "answered", "declined", "edited", "cancelled", "expired", "invalid", "aborted", "superseded", "parked"
+]
 Via = Literal["card", "script", "policy", "timeout", "replay", "callback", "session"]
 
 APPROVALS: tuple[Outcome, ...] = ("answered", "edited")
 """The only two outcomes that are a yes."""
+
+
+ERASED = "what it was about was erased from the journal"
+"""Why a decision of the journal cannot be used any more."""
+
+FAILED = "failed with "
+"""How the reason of a question begins that ended, not answered, because what asked it failed."""
+
+
+def why_ended(error: BaseException) -> str | None:
+    """Say why a question ended with the code that asked it: it failed, or (None) it was stopped."""
+    return f"{FAILED}{type(error).__name__}" if isinstance(error, Exception) else None
 
 
 class AnswerType(Protocol):
@@ -20,6 +46,17 @@ class AnswerType(Protocol):
     def validate(self, value: Any) -> Any:
         """Give the value as its declared type."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundBy:
+    """What a later run finds a question by: the same job asks the same, for the n-th time."""
+
+    job: str
+    """What the job is called; stands in for user and notebook."""
+
+    content: str
+    """The fingerprint of all that makes it the same question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +106,9 @@ class Decision:
     by: str | None = None
     """Who."""
 
+    login: str | None = None
+    """As whom a database knew whoever wrote it down; None where nobody knows."""
+
     via: Via = "session"
     """By which path."""
 
@@ -81,7 +121,7 @@ class Decision:
         return self.outcome in APPROVALS
 
 
-class Started(Protocol):
+class StartedRun(Protocol):
     """What a record says of the run that a decision allowed."""
 
     @property
@@ -129,8 +169,118 @@ class Recorder(Protocol):
         ...
 
     def winner(self, call: Any) -> Any:
-        """Give the decision that counts, as it was stored."""
+        """Return the decision that counts, as it was stored."""
 
-    def started(self, call: Any) -> Started | None:
-        """Give who runs what was approved, or None if nobody has begun."""
+    def started(self, call: Any) -> StartedRun | None:
+        """Return who runs what was approved, or None if nobody has begun."""
         ...
+
+
+log = logger()
+
+_opened: "WeakKeyDictionary[Call, object]" = WeakKeyDictionary()
+"""Calls, and in which notebook each was opened, where a process has several."""
+
+_here: Callable[[], object] = lambda: None  # noqa: E731
+
+
+def told_where_by(here: Callable[[], object]) -> None:
+    """Have `here` say in which notebook code runs: what one reader of ``marimo run`` is asked concerns no other."""
+    global _here
+    _here = here
+
+
+def pending() -> list["Call"]:
+    """Give all calls of this kernel that a person can answer now, whichever session or cell asks, oldest first.
+
+    As the last line of a cell it shows their cards again, and they can be answered there.
+    """
+    here = _here()
+    waiting = [call for call, where in list(_opened.items()) if where == here and can_be_answered(call)]
+    return _Pending(sorted(waiting, key=lambda call: call.asked_at))
+
+
+class _Pending(list["Call"]):
+    """A list; as the last line of a cell it is the live cards."""
+
+    def _ipython_display_(self) -> None:
+        show_live(self)
+
+    def _display_(self) -> object:
+        return live_for_marimo([call for call in self if can_be_answered(call)], repr(self))
+
+
+_show: "Callable[[Sequence[Call]], bool]" = lambda calls: False  # noqa: E731
+_give: "Callable[[Sequence[object]], object | None]" = lambda what: None  # noqa: E731
+
+
+def drawn_live_by(
+    show: "Callable[[Sequence[Call]], bool]", give: "Callable[[Sequence[object]], object | None]"
+) -> None:
+    """Have others draw live cards.
+
+    Args:
+        show: Puts them into the current cell; it gives whether there are any.
+        give: Gives those of calls, or of whole transcripts, as something that marimo displays; None if there are none.
+    """
+    global _show, _give
+    _show, _give = show, give
+
+
+def show_live(calls: "Sequence[Call]") -> None:
+    """Put the live cards of calls into the current cell: what ``_ipython_display_`` of whatever waits does.
+
+    Raises:
+        NotImplementedError: There are none, so IPython shows the repr.
+    """
+    waiting = [call for call in calls if can_be_answered(call)]
+    if not waiting or not _show(waiting):
+        raise NotImplementedError
+
+
+def live_for_marimo(what: Sequence[object], words: str) -> object:
+    """Return what marimo displays for whatever waits, its ``_display_``: live cards, else words.
+
+    Args:
+        what: Calls; or the transcripts in which they are, and may come yet.
+        words: What it is, where nothing of it is on screen.
+    """
+    if (cards := _give(what)) is not None:
+        return cards
+    import marimo  # it asks for `_display_`, so it is there
+
+    found: object = marimo.plain_text(words)
+    return found
+
+
+def can_be_answered(call: "Call") -> bool:
+    """Whether somebody can answer the call itself now; where several people are asked, they have calls of their own."""
+    several = call.turn is not None and call.turn.several
+    return call.status == "executing" and not call.decided and not several
+
+
+def note_opened(call: "Call") -> None:
+    """Count a call among those that can be answered."""
+    _opened[call] = _here()
+
+
+_watchers: list[Callable[["Call"], object]] = []
+
+
+@contextmanager
+def decisions_watched(watcher: Callable[["Call"], object]) -> Iterator[None]:
+    """Have `watcher(call)` called for each decision of this process, before anybody acts on it, in deciding order."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+
+
+def tell_watchers(call: Any) -> None:
+    """Tell everybody of a decision; a watcher that fails must not keep the run waiting."""
+    for watcher in tuple(_watchers):
+        try:
+            watcher(call)
+        except Exception:
+            log.exception("A watcher of decisions failed on `%s` (%s)", call.name, call.id)

@@ -4,6 +4,7 @@ Not ``hash()`` (salted per process), not pickle (differs by version and history)
 the middle of a frame, and the difference between the keys 1 and "1".
 """
 
+import functools
 import secrets
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
@@ -18,6 +19,8 @@ from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, Secret, SecretBytes, SecretStr
 
+from hitl_nb._schema import facts_of_type
+from hitl_nb._secrets import is_content, is_secret_name
 from hitl_nb.errors import UsageError
 
 _SCALARS: Final = (bool, int, float, complex, str, Decimal, Fraction, datetime, date, time, timedelta, UUID, PurePath)
@@ -37,11 +40,11 @@ class Print:
     """The types of what has no content (connections, functions, …): compared by identity."""
 
     durable: bool = True
-    """Whether `digest` is the same in every process: nothing live, and no secret."""
+    """Whether `digest` is the same in every process: nothing live, and no secret, declared or by its name."""
 
 
-def print_of(value: Any) -> Print:
-    """Give what `value` is compared by in this process. Secrets count, and what has no content is itself."""
+def print_of(value: object) -> Print:
+    """Return what `value` is compared by in this process. Secrets count, and what has no content is itself."""
     if type(value) is dict and not value:
         return _NOTHING  # most questions are about nothing else
     reader = _Reader(durable=False)
@@ -49,15 +52,16 @@ def print_of(value: Any) -> Print:
     return Print(digest=digest, live=tuple(dict.fromkeys(reader.live)), durable=not (reader.live or reader.secret))
 
 
-def fingerprint(value: Any) -> str:
-    """Give the sha256 (64 hex digits) of a value's content, the same in every process.
+def fingerprint(value: object) -> str:
+    """Return the sha256 (64 hex digits) of a value's content, the same in every process.
 
     Args:
         value: Plain data in any nesting, pydantic models, dataclasses, enums, dates, numpy arrays (any shape and
             dtype), pandas and polars DataFrames and Series (values, dtypes, labels and index).
 
     Types count: 1, 1.0, True and "1" differ, as keys too. The order of a dict's keys and of a set does not. A
-    `SecretStr` counts as a secret, whichever it is: a hash of it in a file could be guessed.
+    `SecretStr`, and what stands under a name like ``api_key``, counts as a secret, whichever it is: a hash of it in a
+    file could be guessed.
 
     Raises:
         UsageError: `value` holds something without content to compare (a function, an open file, itself).
@@ -73,8 +77,10 @@ class _Reader:
         self.live: list[str] = []
         self.secret = False
         self._inside: dict[int, int] = {}
+        self._rows = 0
+        """How many lists this is in."""
 
-    def digest(self, value: Any) -> bytes:
+    def digest(self, value: object) -> bytes:
         kind = type(value)
         if kind in _SIMPLE:
             return _scalar(value)
@@ -103,6 +109,8 @@ class _Reader:
             return [b"null"]
         if isinstance(value, Enum):
             return [b"enum", _type(value), _text(value.name)]
+        if hasattr(type(value), "__compared_by__"):  # ours: a table that says itself whether it is still the same
+            return [b"told", _type(value), self.digest(value.__compared_by__())]
         if isinstance(value, SecretStr | SecretBytes | Secret):
             return self._secret(value)
         if type(value).__module__.partition(".")[0] in ("numpy", "pandas", "polars"):
@@ -117,22 +125,29 @@ class _Reader:
 
     def _secret(self, value: Any) -> Iterable[bytes]:
         self.secret = True
-        if self._durable:
-            return [b"secret"]
-        return [b"secret", sha256(_PROCESS_KEY + self.digest(value.get_secret_value())).digest()]
+        return [b"secret", *([] if self._durable else [self._hidden(value.get_secret_value())])]
 
-    def _scalar_parts(self, value: Any) -> Iterable[bytes]:
+    def _hidden(self, value: object) -> bytes:
+        """A secret as it is compared in this process only."""
+        return sha256(_PROCESS_KEY + self.digest(value)).digest()
+
+    def _scalar_parts(self, value: object) -> Iterable[bytes]:
         name = next(kind.__name__ for kind in (bool, datetime, *_SCALARS) if isinstance(value, kind))
         exact = repr(value) if isinstance(value, float | complex | datetime | time | tzinfo) else str(value)
         parts = [b"scalar", _text(name), _text(exact)]
         # A subclass (`class Cents(int)`) means something else than its base.
         return parts if type(value).__module__ in ("builtins", "datetime", "decimal") else [*parts, _type(value)]
 
-    def _container_parts(self, value: Any) -> Iterable[bytes]:
+    def _container_parts(self, value: object) -> Iterable[bytes]:
         if isinstance(value, BaseModel):
             held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
             private = getattr(value, "__pydantic_private__", None)
-            return [b"model", _type(value), self._mapping(held), *([self._mapping(private)] if private else [])]
+            return [
+                b"model",
+                _type(value),
+                self._mapping(held, _secret_fields(type(value))),
+                *([self._mapping(private)] if private else []),
+            ]
         if is_dataclass(value) and not isinstance(value, type):
             held = {field.name: getattr(value, field.name) for field in fields(value)}
             return [b"model", _type(value), self._mapping(held)]
@@ -141,14 +156,26 @@ class _Reader:
         if isinstance(value, Set):
             return [b"set", *sorted(self.digest(item) for item in value)]
         if isinstance(value, Sequence):
-            return [b"tuple" if isinstance(value, tuple) else b"list", *(self.digest(item) for item in value)]
+            self._rows += 1
+            try:
+                return [b"tuple" if isinstance(value, tuple) else b"list", *(self.digest(item) for item in value)]
+            finally:
+                self._rows -= 1
         return self._live(value)
 
-    def _mapping(self, value: Mapping[Any, Any]) -> bytes:
-        entries = sorted(self.digest(key) + self.digest(part) for key, part in value.items())
+    def _mapping(self, value: Mapping[Any, Any], secret: Mapping[str, bool] | None = None) -> bytes:
+        entries = sorted(self.digest(key) + self._part(key, part, secret or {}) for key, part in value.items())
         return sha256(b"".join(entries)).digest()
 
-    def _live(self, value: Any) -> Iterable[bytes]:
+    def _part(self, name: Any, value: Any, secret: Mapping[str, bool]) -> bytes:
+        """The value of a key; a secret by its name, unless its type knows better."""
+        hides = secret[name] if name in secret else is_secret_name(name, in_rows=self._rows > 0)
+        if not hides or not is_content(value):
+            return self.digest(value)
+        self.secret = True
+        return sha256(b"secret" if self._durable else b"secret" + self._hidden(value)).digest()
+
+    def _live(self, value: object) -> Iterable[bytes]:
         name = f"{type(value).__module__}.{type(value).__qualname__}"
         if self._durable:
             raise UsageError(
@@ -161,7 +188,7 @@ class _Reader:
 
     # -- arrays and frames --------------------------------------------------------------------------------
 
-    def _array_parts(self, value: Any) -> Iterable[bytes]:
+    def _array_parts(self, value: object) -> Iterable[bytes]:
         library = type(value).__module__.partition(".")[0]
         if library == "numpy" and hasattr(value, "dtype"):
             return self._numpy_parts(value)
@@ -181,7 +208,7 @@ class _Reader:
         parts = [b"array", dtype, self.digest(tuple(array.shape))]
         return [*parts, sha256(array.tobytes()).digest(), b"" if mask is None else self.digest(mask.tolist())]
 
-    def _pandas_parts(self, value: Any) -> Iterable[bytes]:
+    def _pandas_parts(self, value: object) -> Iterable[bytes]:
         import pandas
 
         if isinstance(value, pandas.DataFrame):
@@ -228,23 +255,35 @@ class _Reader:
         return [b"polars", self.digest(schema), _text(frame.height), *(sha256(each).digest() for each in hashes)]
 
 
-def _holds(value: Any) -> bool:
+@functools.lru_cache(maxsize=256)
+def _secret_fields(model: type[BaseModel]) -> dict[str, bool]:
+    """Which fields are secrets, where a model says anything about that; by its schema, and by their names."""
+    hider = facts_of_type(model).hider
+    if hider is None:
+        return {}
+    names = {name: (name, field.alias, field.serialization_alias) for name, field in model.model_fields.items()}
+    return {
+        name: any(hider.hide({each: "x"}, []) != {each: "x"} for each in all_ if each) for name, all_ in names.items()
+    }
+
+
+def _holds(value: object) -> bool:
     """Whether a value may contain others, and so itself."""
     return not isinstance(value, str | bytes) and (
         isinstance(value, Mapping | Sequence | Set | BaseModel) or is_dataclass(value)
     )
 
 
-def _scalar(value: Any) -> bytes:
+def _scalar(value: object) -> bytes:
     exact = repr(value) if type(value) is float else str(value)
     return sha256(b"\0".join((b"scalar", _text(type(value).__name__), _text(exact)))).digest()
 
 
-def _type(value: Any) -> bytes:
+def _type(value: object) -> bytes:
     return _text(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def _text(value: Any) -> bytes:
+def _text(value: object) -> bytes:
     # Hashed, so that no text can look like the end of one part and the begin of the next.
     return sha256(str(value).encode("utf-8", "surrogatepass")).digest()
 
@@ -255,7 +294,7 @@ _NOTHING: Final = Print(digest=fingerprint({}))
 
 
 def frozen(value: Any) -> Any:
-    """Give a copy of `value` that nobody else can change: what was shown is what runs.
+    """Return a copy of `value` that nobody else can change: what was shown is what runs.
 
     What has no content to copy (a connection, a function) is itself, as it is compared.
     """
@@ -289,14 +328,14 @@ def _frozen_model(model: BaseModel) -> BaseModel:
     return copy
 
 
-def _with_fields(value: Any, held: dict[str, Any]) -> Any:
+def _with_fields(value: object, held: dict[str, Any]) -> Any:
     copy = object.__new__(type(value))
     for name, part in held.items():
         object.__setattr__(copy, name, part)
     return copy
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     import copy
 
     try:

@@ -7,27 +7,38 @@ other processes. A question can be answered only by whoever is being asked now.
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
-from contextvars import ContextVar
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from hitl_nb._calls._decision import APPROVALS, Decision, Outcome, Recorder, Turn, Via
+from hitl_nb._calls._decision import (
+    APPROVALS,
+    ERASED,
+    Decision,
+    FoundBy,
+    Outcome,
+    Recorder,
+    Turn,
+    Via,
+    log,
+    note_opened,
+    tell_watchers,
+)
 from hitl_nb._calls._fingerprint import Print, frozen, print_of
-from hitl_nb._calls._registry import log, note_opened, tell_watchers
+from hitl_nb._calls._grant import Grant
+from hitl_nb._calls._turns import Grace, Turns
 from hitl_nb._encoding import ABORTED, encode_error, encode_refusal
-from hitl_nb.errors import CallNotOpenError, InvalidValue, NotYourTurn, UsageError
+from hitl_nb._limits import aside, contained, running_loop
+from hitl_nb._schema import MISSING, learn_from
+from hitl_nb.errors import CallNotOpenError, InvalidValue
 
 if TYPE_CHECKING:
     from hitl_nb._calls._call import Call
 
 CHANGED = "what it is about was changed by code while the question was open"
 """The reason of a checkpoint that can no longer be approved."""
-
-_answering: ContextVar[dict[str, str] | None] = ContextVar("hitl_nb_turns", default=None)
-"""The turns that this code answers in, by occurrence: a person's own tasks and threads inherit theirs."""
 
 
 class Handle:
@@ -40,8 +51,6 @@ class Handle:
         self.card: Any = None
         """What draws it; here, so that it goes when the call goes."""
         self.delivered: str | None = None
-        self.frozen: Any = None
-        """What a gate is asked to run with, as it was opened; nobody else holds this copy."""
         self.may_recall = True
         """Whether a memory may answer: not where a rule forbids the call, or cannot tell."""
         self.consulted: set[int] = set()
@@ -49,6 +58,32 @@ class Handle:
         self.is_mine = True
         """Whether the decision was made here, and not adopted from another process."""
         self.recorder: Recorder | None = None
+        self.found_by: FoundBy | None = None
+        """What a later run finds this question by; None: it ends with whoever asks."""
+        self.refusal: tuple[Any, ...] = ()
+        """Why an earlier answer to this question could not be taken: one entry a fault."""
+        self.refused: int | None = None
+        """The row of the question whose answer that was."""
+        self.begun: Any = None
+        """What a person had begun at the card of this question before, when it was asked first: its draft."""
+        self.origin = ""
+        """Who asks, and from where, in words; empty where that is plain to see."""
+        self.looked_at: Callable[[], object] = lambda: None
+        """Called when somebody is at its card: they have clicked or typed there."""
+        self.is_parked = False
+        """Whether the question stays open although nobody waits for it here."""
+        self.turns = Turns(self)
+        """Whose turn it is to answer."""
+        self.grant = Grant(self)
+        """The right to run what was approved."""
+        self.grace = Grace(self._count, lambda held: self._at_home(lambda: self.set(held=held)))
+        """What holds the answer of a card for a moment."""
+        self.deadline: tuple[datetime, str] | None = None
+        """When nobody is waited for any longer, and what happens then, in words (``Expires``); None: never."""
+        self.again = ""
+        """How the question can be asked again once it has expired: nothing waits for this one any more."""
+        self.if_expired: Any = MISSING
+        """What the code goes on with once it has expired; `MISSING`: it does not go on."""
         self._lock = threading.Lock()
         self._decision: Decision | None = None
         self._taking: Decision | None = None
@@ -56,15 +91,11 @@ class Handle:
         self._failure: Exception | None = None
         self._home: asyncio.AbstractEventLoop | None = None
         self._callbacks: list[Callable[[], None]] = []
-        self._turns = 0
         self._print: Print | None = None
-        self._approved: tuple[Any, Print] | None = None
-        self._gated = False
-        self._granted = False
 
     @staticmethod
     def of(call: "Call") -> "Handle":
-        """Give the handle of a call."""
+        """Return the handle of a call."""
         return call._handle
 
     # -- how far it is ------------------------------------------------------------------------------------
@@ -93,7 +124,8 @@ class Handle:
         callback()
 
     async def settled(self) -> None:
-        """Wait until an answer that was just given counts, or does not."""
+        """Wait until an answer that was just given counts, or does not; one that is held counts now."""
+        self.grace.end()
         while self._taking is not None:
             writing = self._writing
             if writing is None or writing.done():
@@ -115,16 +147,29 @@ class Handle:
 
     # -- its life -----------------------------------------------------------------------------------------
 
-    def preview(self, args: Any) -> None:
+    def preview(self, args: object) -> None:
         """Show arguments that are still being written."""
         self.set(args=args)
 
+    def runs_elsewhere(self, args: object) -> None:
+        """Show that an agent runs a tool of its own: nobody here can answer it."""
+        self.set(args=args, asked_at=datetime.now(UTC), status="executing")
+
+    @property
+    def may_report(self) -> bool:
+        """Whether what runs may say how far it is: it has neither ended nor been stopped."""
+        return not self.taken or (self.grant.is_taken and self.delivered is None)
+
+    def report(self, progress: object) -> None:
+        """Show how far a tool is that runs; from any thread."""
+        self._at_home(lambda: self.set(progress=progress) if self.may_report else None)
+
     async def open(
         self,
-        args: Any,
+        args: object,
         *,
         arguments: str = "{}",
-        parameters: Any = None,
+        parameters: object = None,
         recorder: Recorder | None = None,
         gated: bool = False,
     ) -> None:
@@ -140,27 +185,43 @@ class Handle:
         Raises:
             JournalError: The question could not be written down; it is not open then.
         """
-        self._hold(args, gated=gated)
+        # What a model wrote is nobody else's yet; what code asks about might be changed meanwhile.
+        size = len(arguments) if parameters is not None else 0
+        prints = await aside(lambda: self._prints_of(args, parameters, gated=gated), size)
+        self._hold(args, gated=gated, prints=prints)
         if recorder is not None:
             written = recorder.begin_asked(self.call, arguments=arguments, parameters=parameters)
-            if not written.done():
-                await asyncio.wrap_future(written)
-            written.result()
+            # At once: a stop meanwhile is written, too, and what another process has decided before it counts.
             self.recorder = recorder
+            try:
+                if not written.done():
+                    await asyncio.wrap_future(written)
+                written.result()
+            except Exception:
+                self.recorder = None
+                raise
         self._show_open()
 
-    def open_now(self, args: Any, *, gated: bool = False) -> None:
+    def open_now(self, args: object, *, gated: bool = False) -> None:
         """Do the same without a record."""
         self._hold(args, gated=gated)
         self._show_open()
 
-    def _hold(self, args: Any, *, gated: bool) -> None:
-        self._home = _running_loop()
-        self._print = print_of(args)
-        self._gated = gated
-        if gated:
-            self.frozen = frozen(args)
+    def open_again(self, args: object, recorder: Recorder, *, gated: bool = False) -> None:
+        """Begin ``executing`` a question that an earlier run has asked: nothing is written down."""
+        self._hold(args, gated=gated)
+        self.recorder = recorder
+        self._show_open()
+
+    def _hold(self, args: object, *, gated: bool, prints: tuple[Print, Any] | None = None) -> None:
+        self._home = running_loop()
+        self._print, self.grant.frozen = self._prints_of(args, None, gated=gated) if prints is None else prints
+        self.grant.is_gated = gated
         self.set(args=args, asked_at=datetime.now(UTC))
+
+    def _prints_of(self, args: object, checks: object, *, gated: bool) -> tuple[Print, Any]:
+        learn_from(args, checks or self.call.args_type)
+        return print_of(args), frozen(args) if gated else None
 
     def _show_open(self) -> None:
         if not self.taken:  # stopped while the question was being written down
@@ -170,7 +231,7 @@ class Handle:
     def shown(self) -> None:
         """Note that a browser draws the question; that this cannot be written down keeps nobody from answering."""
         if self.recorder is not None:
-            self._note(lambda recorder: recorder.begin_shown(self.call), "That it was shown")
+            self.note(lambda recorder: recorder.begin_shown(self.call), "That it was shown")
 
     def problem(self, message: str) -> None:
         """Say on the card why the last attempt to answer did not count."""
@@ -178,94 +239,12 @@ class Handle:
         self._at_home(lambda: self.set(error=None))
         self._at_home(lambda: self.set(error=message))
 
-    # -- whose turn it is ---------------------------------------------------------------------------------
-
-    @contextmanager
-    def put_to(self, person: Any, *, apart: bool = False) -> Iterator["Call"]:
-        """Ask this person while the block lasts: nobody else can answer, and afterwards they no longer can.
-
-        Args:
-            person: Who is asked.
-            apart: Whether others are asked the same question before or after; then the person gets a face of the call
-                that answers in this turn only, wherever they keep it.
-
-        Yields:
-            The call to hand to them.
-        """
-        name = getattr(person, "name", None)
-        via: Via = getattr(person, "via", "callback")
-        by = name if isinstance(name, str) else None
-        within_another = self.call.turn is not None
-        with self._turn(words=by or _WORDS.get(via, "somebody else"), via=via, by=by) as turn:
-            yield self.call.face(turn) if apart or within_another else self.call
-
-    @contextmanager
-    def put_to_several(self, words: str) -> Iterator[Turn]:
-        """Let several people be asked, one question each; this one takes nobody's answer meanwhile."""
-        with self._turn(words=words, via="callback", several=True) as turn:
-            yield turn
-
-    @contextmanager
-    def _turn(self, **about: Any) -> Iterator[Turn]:
-        before = self.call.turn
-        self._turns += 1
-        turn = Turn(token=f"{self.call.occurrence}:{self._turns}", **about)
-        token = _answering.set({**(_answering.get() or {}), self.call.occurrence: turn.token})
-        self.set(turn=turn)
-        try:
-            yield turn
-        finally:
-            _answering.reset(token)
-            self.set(turn=before)
-
-    @contextmanager
-    def clicked(self, token: Any) -> Iterator[None]:
-        """Take what is done inside for an answer of the turn that a click was drawn for.
-
-        Raises:
-            NotYourTurn: Somebody else is being asked now.
-        """
-        turn = self.call.turn
-        if turn is None or not turn.takes_clicks or turn.token != token:
-            self._too_late(None, None)
-            raise NotYourTurn(self._whose(turn))
-        reset = _answering.set({**(_answering.get() or {}), self.call.occurrence: turn.token})
-        try:
-            yield
-        finally:
-            _answering.reset(reset)
-
-    def _whose(self, turn: Turn | None) -> str:
-        if turn is None or (turn.takes_clicks and not turn.several):
-            return f"`{self.call.name}` is asked anew; answer the card as it is drawn now."
-        return f"`{self.call.name}` is put to {turn.words} first. It can be answered here if they pass."
-
-    def _is_their_turn(self, mine: str | None) -> bool:
-        """Whether this code may answer now.
-
-        Args:
-            mine: The turn that it has been given, if any.
-
-        Raises:
-            CallNotOpenError: Several people are asked, each a question of their own.
-        """
-        turn = self.call.turn
-        mine = mine or (_answering.get() or {}).get(self.call.occurrence)
-        if mine is not None and (turn is None or mine != turn.token):
-            return False
-        if turn is not None and turn.several:
-            raise CallNotOpenError(
-                f"`{self.call.name}` ({self.call.id}) is put to {turn.words}, one question each, and nobody can answer "
-                "it for them. Answer theirs: `hitl_nb.pending()` lists them."
-            )
-        return True
-
     # -- the decision -------------------------------------------------------------------------------------
 
     def respond(
         self,
         decision: Callable[[Turn | None], Decision],
-        value: Any,
+        value: object,
         *,
         by: str | None,
         turn: str | None,
@@ -281,14 +260,14 @@ class Handle:
             approves: Whether it may be a yes.
         """
         if self.taken:
-            return self._too_late(value, by)
+            return self.too_late(value, by)
         if self.call.status == "inProgress" and approves:
             raise CallNotOpenError(
                 f"`{self.call.name}` ({self.call.id}) cannot be answered yet: its arguments are still being written. "
-                'Answer when `call.status == "executing"`.'
+                'Answer when `call.status == "executing"`: `display(call)` shows its card.'
             )
-        if not self._is_their_turn(turn):
-            return self._too_late(value, by)
+        if not self.turns.may_answer(turn):
+            return self.too_late(value, by)
         if approves and not self._is_unchanged():
             return False
         try:
@@ -296,7 +275,20 @@ class Handle:
         except InvalidValue as error:
             self.problem(str(error))
             raise
+        if self.grace.seconds and (clicking := self.turns.clicking) is not None:
+            return self.grace.hold(made, clicking)
         return self._decide(made)
+
+    def _count(self, decision: Decision) -> bool:
+        """Let an answer count that was held, if it is still about what was shown."""
+        try:
+            return (not decision.approves or self._is_unchanged()) and self._decide(decision)
+        except InvalidValue:
+            return False  # the card says why, and is open
+        except Exception as error:
+            self._failure = error
+            self.problem(f"Your answer could not be written down and does not count: {error}")
+            return False
 
     def settle(self, decision: Decision, *, mine: bool = True) -> bool:
         """End the call with a decision that was made elsewhere: remembered, adopted, what code did.
@@ -309,7 +301,7 @@ class Handle:
         return self._decide(decision, holds=True)
 
     def ballot(self, number: int, of: int) -> "Call":
-        """Give the same question once more, for one of several people to answer for themselves; it is open."""
+        """Return the same question once more, for one of several people to answer for themselves; it is open."""
         message = f"{self.call.message} (approval {number} of {of})".strip()
         ballot = self.call.again(id=f"{self.call.id}#{number}", message=message)
         theirs = Handle.of(ballot)
@@ -317,6 +309,7 @@ class Handle:
         # What was shown first is what they approve; code may have changed it before they were asked.
         theirs._print = self._print
         theirs.may_recall = self.may_recall
+        theirs.grace.seconds, theirs.deadline = self.grace.seconds, self.deadline
         return ballot
 
     def respond_for(self, ballot: "Call", *, by: str) -> bool:
@@ -349,6 +342,16 @@ class Handle:
         result = ABORTED if outcome == "aborted" else encode_refusal(outcome, reason)
         return self._decide(Decision(outcome=outcome, result=result, reason=reason, by=by, via=via))
 
+    def park(self, reason: str) -> None:
+        """Stop asking here: the question stays open in the journal, for a later run to take its answer."""
+        with self._lock:
+            if self._decision is not None or self._taking is not None:
+                return
+            self.is_parked = True
+            decision = Decision(outcome="parked", result=encode_refusal("parked", reason), reason=reason)
+            self._taking = decision
+        self._finish(decision)
+
     def expire(self, reason: str) -> bool:
         """End the call because time is up: neither a yes nor a no."""
         return self.close("expired", reason, via="timeout")
@@ -364,21 +367,23 @@ class Handle:
             decision: The decision.
             holds: Whether it counts at once, written down or not.
         """
+        if decision.approves:
+            learn_from(decision.answer, self.call.answer_type or self.call.args_type)
         # Now, and not when it is on disk: until then code may change what was given as an answer.
-        approved = self._to_run(decision)
+        approved = self.grant.to_run(decision)
         with self._lock:
             late = self._decision is not None or self._taking is not None
             recorder = self.recorder
             if not late:
-                self._taking, self._approved = decision, approved
+                self._taking, self.grant.approved = decision, approved
         if late:
-            return self._too_late(decision.answer, decision.by)
+            return self.too_late(decision.answer, decision.by)
         if recorder is None:
             self._finish(decision)
             return True
         if holds:
             self._finish(decision)
-            self._note(lambda recorder: recorder.begin_answered(self.call, decision), "Its end")
+            self.note(lambda recorder: recorder.begin_answered(self.call, decision), "Its end")
             return True
         return self._write(recorder, decision)
 
@@ -390,7 +395,7 @@ class Handle:
             self._taking = None
             raise
         self._writing = writing
-        if writing.done() or _running_loop() is None:
+        if writing.done() or running_loop() is None:
             # On disk, or in a thread that may wait for it.
             self._written(recorder, decision, writing)
             if self._decision is None:
@@ -409,7 +414,7 @@ class Handle:
             self.is_mine = False
             self.call.late_answers.append(decision.answer)
             adopted = self._adopted(recorder.winner(self.call))
-            self._approved = self._to_run(adopted)
+            self.grant.approved = self.grant.to_run(adopted)
             self._finish(adopted)
         except Exception as error:
             if decision.outcome not in APPROVALS:
@@ -423,7 +428,7 @@ class Handle:
                 self._taking = self._writing = None
             self.problem(f"Your answer could not be written down and does not count: {error}")
 
-    def adopt(self, stored: Any, *, mine: bool) -> None:
+    def adopt(self, stored: object, *, mine: bool) -> None:
         """Take a decision that the journal has: of another kernel (`mine` is False), or of an earlier one.
 
         Raises:
@@ -433,12 +438,31 @@ class Handle:
         with self._lock:
             if self._decision is not None or self._taking is not None:
                 return
-            self._taking, self._approved = decision, self._to_run(decision)
+            self._taking, self.grant.approved = decision, self.grant.to_run(decision)
         self.is_mine = mine
         self._finish(decision)
 
+    def check(self, stored: object) -> None:
+        """Raise if a stored answer does not fit the type.
+
+        Raises:
+            InvalidValue: It does not.
+        """
+        self._adopted(stored)
+
+    def with_the_proposal(self, stored: Any) -> Any:
+        """Give a stored decision with what was confirmed as it was proposed: the object itself, not its JSON."""
+        call = self.call
+        is_confirmed = stored.outcome == "answered" and call.answer_type is None and call.offer is not MISSING
+        return replace(stored, answer=call.offer) if is_confirmed else stored
+
     def _adopted(self, stored: Any) -> Decision:
         """Give a decision that another kernel or process made, with the answer as its declared type."""
+        if getattr(stored, "is_gone", False):
+            # A yes to what nobody can look up any more is none.
+            outcome: Outcome = "cancelled" if stored.outcome in APPROVALS else stored.outcome
+            result = encode_refusal(outcome, ERASED)
+            return Decision(outcome=outcome, result=result, reason=ERASED, by=stored.by, via=stored.via, at=stored.at)
         answer = stored.answer
         if answer is not None and self.call.answer_type is not None:
             answer = self.call.answer_type.validate(answer)
@@ -449,6 +473,7 @@ class Handle:
             edits=tuple(getattr(stored, "edits", ())),
             reason=stored.reason,
             by=stored.by,
+            login=getattr(stored, "login", None),
             via=stored.via,
             at=stored.at,
         )
@@ -458,15 +483,17 @@ class Handle:
             self._decision = decision
             self._taking = None
             callbacks, self._callbacks = self._callbacks, []
+        if (dropped := self.grace.drop()) is not None:
+            self.too_late(dropped.answer, dropped.by)
         tell_watchers(self.call)
         for callback in callbacks:
             callback()
         self._at_home(lambda: self._publish(decision))
 
-    def _too_late(self, value: Any, by: str | None = None) -> bool:
+    def too_late(self, value: object, by: str | None = None) -> bool:
         self.call.late_answers.append(value)
         if self.recorder is not None:
-            self._note(lambda recorder: recorder.begin_late(self.call, value, by), "A late answer")
+            self.note(lambda recorder: recorder.begin_late(self.call, value, by), "A late answer")
         return False
 
     # -- was it this that was shown? ----------------------------------------------------------------------
@@ -505,98 +532,6 @@ class Handle:
     def _differs(self) -> bool:
         return self._print is not None and print_of(self.call.args).digest != self._print.digest
 
-    # -- what was approved, once --------------------------------------------------------------------------
-
-    def _to_run(self, decision: Decision) -> tuple[Any, Print] | None:
-        """Give what may run if this decision counts, in a copy that nobody else holds; None if nothing may."""
-        if not self._gated or not decision.approves:
-            return None
-        untouched = decision.outcome == "answered" and decision.answer is self.call.args
-        value = self.frozen if untouched else frozen(decision.answer)
-        return value, print_of(value)
-
-    async def begin(self) -> Any:
-        """Take the grant: the single right to run what was approved. Gives what to run it with.
-
-        The value is the frozen copy of what was shown, or of the edited answer, compared once more.
-
-        Raises:
-            UsageError: Nothing was approved, or it has been run already.
-            InvalidValue: The copy is not what was approved any more: it holds what cannot be copied, and was changed.
-            GrantLost: Another process runs it.
-        """
-        if self._decision is None or self._approved is None or not self._decision.approves:
-            raise UsageError(f"`{self.call.name}` ({self.call.id}) was not approved, so it does not run.")
-        if self._granted:
-            raise UsageError(f"`{self.call.name}` ({self.call.id}) has run already; one approval is for one run.")
-        self._granted = True
-        if not self.is_mine:
-            raise GrantLost(self)
-        if self.recorder is not None:
-            await self._start(self.recorder)
-        _running.add(self._question)
-        value, approved = self._approved
-        if print_of(value).digest != approved.digest:
-            why = f"`{self.call.name}` was approved for other arguments than these, so it does not run."
-            self.end(encode_refusal("not_executed", why))
-            raise InvalidValue(why)
-        return value
-
-    async def _start(self, recorder: Recorder) -> None:
-        """Write down that it begins.
-
-        Raises:
-            GrantLost: It has begun elsewhere.
-            JournalError: That could not be written, so it does not begin.
-        """
-        starting = asyncio.wrap_future(recorder.begin_started(self.call))
-        try:
-            mine = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # Stopped while the grant was on its way to the disk: whose it is decides what is told of the run.
-            await asyncio.wait([starting])
-            self._not_begun(elsewhere=starting.exception() is None and not starting.result())
-            raise
-        if not mine:
-            raise GrantLost(self)
-
-    def _not_begun(self, *, elsewhere: bool) -> None:
-        """Tell what comes of an approval whose session has ended."""
-        if not elsewhere:
-            self.end(encode_refusal("not_executed", "the run was stopped before it began"))
-            return
-        started = self.recorder.started(self.call) if self.recorder is not None else None
-        self.delivered = (started.ended if started is not None else None) or MAY_HAVE_RUN
-
-    @property
-    def runs_here(self) -> bool:
-        """Whether this process is running what was approved, for this session or another one on the same thread."""
-        return self._question in _running
-
-    async def waive(self) -> None:
-        """What was approved and has not begun will not run here: its session has ended. Its grant is used up."""
-        decision = self._decision
-        if not self._gated or decision is None or not decision.approves or self._granted:
-            return
-        self._granted = True
-        elsewhere = not self.is_mine
-        if self.is_mine and self.recorder is not None:
-            starting = asyncio.wrap_future(self.recorder.begin_started(self.call))
-            await asyncio.wait([starting])
-            elsewhere = starting.exception() is None and not starting.result()
-        self._not_begun(elsewhere=elsewhere)
-
-    def end(self, result: str) -> None:
-        """Note what came of the run, and give that to the model."""
-        self.delivered = result
-        _running.discard(self._question)
-        if self.recorder is not None:
-            self._note(lambda recorder: recorder.begin_ended(self.call, result), "The end of its run")
-
-    @property
-    def _question(self) -> tuple[str | None, str]:
-        return (self.call.thread_id, self.call.id)
-
     # -- in the loop's own thread -------------------------------------------------------------------------
 
     def _publish(self, decision: Decision) -> None:
@@ -615,7 +550,7 @@ class Handle:
 
     def _at_home(self, publish: Callable[[], None]) -> None:
         """Change traits in the loop's own thread only: widgets that observe them are not thread-safe."""
-        if self._home is None or _running_loop() is self._home:
+        if self._home is None or running_loop() is self._home:
             publish()
         else:
             _call_in(self._home, publish)
@@ -628,11 +563,12 @@ class Handle:
                 continue
             for key, value in traits.items():
                 try:
-                    face.set_trait(key, value)
+                    with contained(f"An observer of `{self.call.name}.{key}`"):
+                        face.set_trait(key, value)
                 except Exception:
                     log.exception("An observer of `%s.%s` failed", self.call.name, key)
 
-    def _note(self, write: Callable[[Recorder], "Future[Any]"], what: str) -> None:
+    def note(self, write: Callable[[Recorder], "Future[Any]"], what: str) -> None:
         """Have something written down that nobody waits for."""
         name, call_id = self.call.name, self.call.id
 
@@ -646,55 +582,6 @@ class Handle:
             )
         except Exception as error:
             report(error)
-
-
-class GrantLost(Exception):  # noqa: N818 - what happened; never leaves the session
-    """What was approved is run by somebody else; `outcome` waits for what comes of it."""
-
-    def __init__(self, handle: Handle) -> None:
-        super().__init__(handle.call.id)
-        self._handle = handle
-
-    async def outcome(self) -> str:
-        """Wait for the end of the run, and give what the model is to be told; "may have run" if it will never end."""
-        call, recorder = self._handle.call, self._handle.recorder
-        waited = 0.0
-        while recorder is not None:
-            started = recorder.started(call)
-            if started is not None and started.ended is not None:
-                return started.ended
-            if started is not None and (started.alive is False or (started.mine and not self._handle.runs_here)):
-                break
-            if (started is None or started.alive is None) and waited >= _PATIENCE:
-                break
-            await asyncio.sleep(_TICK)
-            waited += _TICK
-        return MAY_HAVE_RUN
-
-
-_running: set[tuple[str | None, str]] = set()
-"""What runs in this process under a grant, by thread and call."""
-
-MAY_HAVE_RUN = (
-    "Error: a person approved this, and then its process ended; it may or may not have run, and it is not run again."
-)
-_TICK = 0.25
-_PATIENCE = 30.0
-"""Seconds that another process has to begin what it was allowed, or to end it where nobody can tell if it lives."""
-
-_WORDS: dict[Via | Literal[""], str] = {
-    "policy": "a rule",
-    "script": "a script",
-    "replay": "a recording",
-    "card": "the person at the notebook",
-}
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _call_in(loop: asyncio.AbstractEventLoop | None, act: Callable[[], None]) -> None:

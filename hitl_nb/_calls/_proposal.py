@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hitl_nb._calls._decision import AnswerType
 from hitl_nb._calls._fingerprint import print_of
-from hitl_nb._schema import MISSING, changes_of, is_sequence, opened, readable, secret_form_of
+from hitl_nb._schema import MISSING, PydanticValidator, changes_of, is_sequence, opened, readable, secret_form_of
 from hitl_nb.errors import InvalidValue, UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Proposal:
 
 
 def proposal_of(call: "Call") -> Proposal | None:
-    """Give what a call proposes as its own answer; None if it asks for something else."""
+    """Return what a call proposes as its own answer; None if it asks for something else."""
     if call.answer_type is None:
         whole = next(_candidates(call), None)
         checks = call.args_type if call.offer is MISSING else None
@@ -62,7 +62,7 @@ def _candidates(call: "Call") -> Iterator[tuple[str, Any]]:
         yield sole
 
 
-def _sole(args: Any) -> tuple[str, Any] | None:
+def _sole(args: object) -> tuple[str, Any] | None:
     """The only argument, by name."""
     if isinstance(args, dict) and len(args) == 1:
         [(name, value)] = args.items()
@@ -75,11 +75,13 @@ def _sole(args: Any) -> tuple[str, Any] | None:
 
 
 def edits_of(call: "Call", answer: Any) -> tuple[dict[str, Any], ...] | None:
-    """Give what an answer changed in what was proposed: ``{"path": …, "from": …, "to": …}`` each, without secrets.
+    """Return what an answer changed in what was proposed: ``{"path": …, "from": …, "to": …}`` each, without secrets.
 
     Empty if nothing was changed; None if the answer is no form of the proposal at all (a text that answers a
     question), so that there is nothing to compare.
     """
+    if hasattr(type(answer), "__edits__"):  # ours: what was done to a table, which is too large to be compared
+        return tuple(answer.__edits__())
     for proposal in _comparable(call):
         if proposal.value is answer:
             return ()
@@ -99,7 +101,7 @@ def _comparable(call: "Call") -> Iterator[Proposal]:
             yield Proposal(value=sole[1], checks=None, name=sole[0])
 
 
-def _alike(original: Any, answer: Any) -> bool:
+def _alike(original: object, answer: object) -> bool:
     first, second = opened(original), opened(answer)
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         # An approval's `{"approved": true}` is no edit of a proposal that has no such key; emptied is edited.
@@ -107,7 +109,7 @@ def _alike(original: Any, answer: Any) -> bool:
     return type(original) is type(answer) or (is_sequence(first) and is_sequence(second))
 
 
-def _changes(proposal: Proposal, answer: Any) -> tuple[dict[str, Any], ...]:
+def _changes(proposal: Proposal, answer: object) -> tuple[dict[str, Any], ...]:
     try:
         form = secret_form_of(proposal.checks)
         found = tuple(changes_of(proposal.value, answer, form, name=proposal.name))
@@ -119,7 +121,7 @@ def _changes(proposal: Proposal, answer: Any) -> tuple[dict[str, Any], ...]:
     return ({"path": proposal.name, "from": _in_short(proposal.value), "to": _in_short(answer)},)
 
 
-def _differ(original: Any, answer: Any) -> bool:
+def _differ(original: object, answer: object) -> bool:
     """Whether the two differ in content; plain data that answers for a model of it does not."""
     try:
         if print_of(original).digest == print_of(answer).digest:
@@ -134,13 +136,13 @@ def _differ(original: Any, answer: Any) -> bool:
         return True
 
 
-def _in_short(value: Any) -> Any:
+def _in_short(value: object) -> Any:
     shape = getattr(value, "shape", None)
     return f"{type(value).__name__} {tuple(shape)}" if shape is not None else readable(value)
 
 
 def confirmed(call: "Call") -> Any:
-    """Give what a plain Confirm answers with: the proposal itself, or True where a yes is asked for.
+    """Return what a plain Confirm answers with: the proposal itself, or True where a yes is asked for.
 
     Raises:
         InvalidValue: The tool asks for something that is not among its arguments (a text, a date): confirming cannot
@@ -161,28 +163,33 @@ def confirmed(call: "Call") -> Any:
 def is_as_proposed(call: "Call") -> bool:
     """Whether a call was answered with what it proposed."""
     proposal = proposal_of(call)
-    return proposal is not None and (
-        proposal.value is call.answer
-        or (type(proposal.value) is type(call.answer) and _equal(proposal.value, call.answer))
-    )
+    return proposal is not None and (proposal.value is call.answer or equal(proposal.value, call.answer))
 
 
 NOT_ACCEPTED: Final = object()
 """What `accepted_as` gives where a value cannot be an answer."""
 
 
-def accepted_as(type_: AnswerType, value: Any) -> Any:
-    """Give `value` as an answer of a type, the identical object if it is one; `NOT_ACCEPTED` if it cannot be."""
-    try:
-        checked = type_.validate(value)
-    except InvalidValue:
+def accepted_as(type_: AnswerType, value: object) -> Any:
+    """Return `value` as an answer of a type, the identical object if it is one; `NOT_ACCEPTED` if it cannot be."""
+    checked = _checked_or_not(type_, value)
+    if checked is NOT_ACCEPTED:
         return NOT_ACCEPTED
-    if type(checked) is type(value) and _equal(checked, value):
+    if equal(checked, value):
         return value
     return checked if _is_structured(value) and _is_all_in(_as_json(value), _as_json(checked)) else NOT_ACCEPTED
 
 
-def invents_a_yes(given: Any, answer: Any) -> bool:
+def _checked_or_not(type_: AnswerType, value: object) -> Any:
+    if isinstance(type_, PydanticValidator):
+        return type_.validated_or(value, NOT_ACCEPTED)
+    try:
+        return type_.validate(value)
+    except InvalidValue:
+        return NOT_ACCEPTED
+
+
+def invents_a_yes(given: object, answer: object) -> bool:
     """Whether checking has made a yes or no of something that was none: 1, "yes" and "on" are not True."""
     if isinstance(answer, bool):
         return not _is_bool(given)
@@ -196,26 +203,27 @@ def invents_a_yes(given: Any, answer: Any) -> bool:
     return False
 
 
-def _is_bool(value: Any) -> bool:
+def _is_bool(value: object) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
 
 
-def _is_structured(value: Any) -> bool:
+def _is_structured(value: object) -> bool:
     return isinstance(value, (list, Mapping, BaseModel))
 
 
-def _equal(first: Any, second: Any) -> bool:
+def equal(first: object, second: object) -> bool:
+    """Whether two values are of one type and equal, as far as they can tell."""
     try:
-        return bool(first == second)
-    except (TypeError, ValueError):  # an array compares to an array
+        return type(first) is type(second) and bool(first == second)
+    except Exception:  # an array compares to an array; other people's `__eq__` may raise anything
         return False
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> Any:
     return to_jsonable_python(value, by_alias=True, inf_nan_mode="strings", serialize_unknown=True)
 
 
-def _is_all_in(part: Any, whole: Any) -> bool:
+def _is_all_in(part: object, whole: object) -> bool:
     """Whether a conversion has lost nothing of `part`; it may have filled in defaults."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(key in whole and _is_all_in(inner, whole[key]) for key, inner in part.items())

@@ -8,9 +8,11 @@ features and not for versions, and undo everything when nobody waits any more::
     "locked"   ipykernel 7.0 - 7.3    holds messages back with a lock
     "queued"   ipykernel 6            holds messages back in a queue
     "unknown"  any other kernel       we cannot help: run in the background instead
+    "marimo"   no kernel, a marimo    holds commands back in a queue
     "none"     no kernel              nothing to deliver
 """
 
+import asyncio
 import inspect
 import os
 import sys
@@ -18,15 +20,35 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Final, Literal
 from weakref import WeakKeyDictionary
 
-from hitl_nb._kernel._cell import RunningCell, followed_cells, request_of
-from hitl_nb._kernel._ways import locked, native, queued
+from hitl_nb._kernel._cell import RunningCell, followed_cells, locked, native, queued, request_of
+from hitl_nb._kernel._marimo import clicks_pass, marimo_notebook, queues_of
+from hitl_nb._kernel._outputs import CellOutputs, in_next_cell, let_newer_cells_run, outputs_of_cell
+from hitl_nb._process import started_with
 
-__all__ = ["Delivery", "FrontEnd", "comm_delivery", "current_kernel", "delivering", "front_end"]
+__all__ = [
+    "OVERRULED",
+    "CellOutputs",
+    "Delivery",
+    "FrontEnd",
+    "comm_delivery",
+    "current_kernel",
+    "delivering",
+    "delivery",
+    "front_end",
+    "in_next_cell",
+    "in_thread_of_kernel",
+    "in_voila",
+    "let_newer_cells_run",
+    "marimo_notebook",
+    "outputs_of_cell",
+    "refuse_capture",
+]
 
-Delivery = Literal["native", "locked", "queued", "unknown", "none"]
+Delivery = Literal["native", "locked", "queued", "marimo", "unknown", "none"]
 """How widget messages can reach a kernel while one of its cells awaits."""
 
 FrontEnd = Literal["none", "absent", "possible"]
@@ -61,6 +83,35 @@ def comm_delivery(kernel: Any | None) -> Delivery:
     return "unknown"
 
 
+def delivery() -> Delivery:
+    """How widget messages can reach a cell that awaits here, in a kernel or in marimo."""
+    notebook = marimo_notebook()
+    if notebook is None:
+        # Voila shows its page once all cells have run; a task that a cell has begun may wait as long as it takes.
+        return "unknown" if in_voila() and _cell_awaits() else comm_delivery(current_kernel())
+    return "marimo" if queues_of(notebook) is not None else "unknown"
+
+
+def in_voila() -> bool:
+    """Whether this kernel's notebook is a page of Voila."""
+    return "VOILA_KERNEL_ID" in os.environ
+
+
+def _cell_awaits() -> bool:
+    """Whether it is the cell itself that would wait here, in the task that runs it, and not a task of the user's."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return False
+    frame = getattr(task.get_coro() if task is not None else None, "cr_frame", None)
+    return frame is not None and str(frame.f_globals.get("__name__")).startswith(("IPython.", "ipykernel."))
+
+
+def in_thread_of_kernel() -> bool:
+    """Whether this is the thread in which cells run: the main one, or a marimo notebook's own."""
+    return threading.current_thread() is threading.main_thread() or marimo_notebook() is not None
+
+
 def _parameters(function: Any) -> tuple[str, ...]:
     try:
         return tuple(inspect.signature(function).parameters)
@@ -91,15 +142,13 @@ def delivering() -> Iterator[None]:
         RuntimeError: Not in the kernel's main thread. A kernel is patched, counted and restored in one
             thread, without locks; a worker hands its whole wait over to the kernel's loop.
     """
-    kernel = current_kernel()
-    install = _HELP.get(comm_delivery(kernel))
-    if install is None:
+    kernel, begin = _way()
+    if begin is None:
         yield
         return
-    _refuse_worker_threads()
     help_ = _helps.setdefault(kernel, _Help())
     if help_.holders == 0:
-        help_.undo = _installed(kernel, install)
+        help_.undo = begin()
     help_.holders += 1
     try:
         yield
@@ -107,6 +156,25 @@ def delivering() -> Iterator[None]:
         help_.holders -= 1
         if help_.holders == 0:
             help_.undo.close()
+
+
+def _way() -> tuple[Any, Callable[[], ExitStack] | None]:
+    """What is helped here, and what begins to help it."""
+    notebook = marimo_notebook()
+    if notebook is not None:
+        return notebook._kernel, partial(_entered, partial(clicks_pass, notebook)) if delivery() == "marimo" else None
+    kernel = current_kernel()
+    install = _HELP.get(comm_delivery(kernel))
+    if install is None:
+        return kernel, None
+    _refuse_worker_threads()
+    return kernel, partial(_installed, kernel, install)
+
+
+def _entered(help_: Callable[[], AbstractContextManager[None]]) -> ExitStack:
+    stack = ExitStack()
+    stack.enter_context(help_())
+    return stack
 
 
 def _installed(kernel: Any, install: _Install) -> ExitStack:
@@ -131,16 +199,41 @@ _last_allow_stdin = True
 
 
 def front_end() -> FrontEnd:
-    """Whether anybody could answer a question asked here.
+    """Whether anybody could answer a question asked here; in marimo, somebody may.
 
     Programs that run notebooks (nbclient, nbconvert, papermill, nbval) say ``allow_stdin: false`` with each
-    cell. Voila says so too and has a reader: its environment tells. A widget's
-    callback or a background task may have no cell to ask: then the last cell that asked counts.
+    cell. Voila says so too and has a reader: its environment tells. So do programs that run cells while a person
+    watches them: `OVERRULED` tells. A widget's callback or a background task may have no cell to ask: then the last
+    cell that asked counts.
     """
     global _last_allow_stdin
+    if marimo_notebook() is not None:
+        return "possible"
     kernel = current_kernel()
     if kernel is None:
         return "none"
-    if request := request_of(kernel):
+    # A kernel of another make may know the header only, and then nothing speaks against a reader.
+    if (request := request_of(kernel)) and "content" in request:
         _last_allow_stdin = bool(request["content"].get("allow_stdin", False))
-    return "possible" if _last_allow_stdin or "VOILA_KERNEL_ID" in os.environ else "absent"
+    sure = in_voila() or started_with(OVERRULED) not in ("", "0")
+    return "possible" if _last_allow_stdin or sure else "absent"
+
+
+OVERRULED: Final = "HITL_NB_FRONT_END"
+"""The variable that says that somebody watches, whatever the program says that runs the cells."""
+
+
+def refuse_capture(line: str) -> bool:
+    """Whether the cell of this code keeps its outputs to itself (``%%capture``): then nobody would see a card in it.
+
+    An error would be kept to itself, too, so `line` is put out past it.
+    """
+    kernel = current_kernel()
+    shell = getattr(kernel, "shell", None)
+    if kernel is None or type(getattr(shell, "display_pub", None)).__name__ != "CapturingDisplayPublisher":
+        return False
+    content = {"name": "stderr", "text": f"hitl_nb: {line}\n"}
+    kernel.session.send(
+        kernel.iopub_socket, "stream", content, parent=request_of(kernel), ident=kernel._topic("stream")
+    )
+    return True

@@ -6,7 +6,7 @@ secret is compared, never told.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -93,8 +93,8 @@ def _compared_items(
 def _blocks(old: list[object], new: list[object]) -> Iterator[Block]:
     """Yield the stretches of two lists that belong together, so that one row taken out does not change all after it."""
     before, after = ([json.dumps(to_wire(item)) for item in items] for items in (old, new))
-    head = _shared(before, after)
-    tail = _shared(before[head:][::-1], after[head:][::-1])
+    head = shared_start(before, after)
+    tail = shared_start(before[head:][::-1], after[head:][::-1])
     yield 0, head, 0, head
     last, end = len(old) - tail, len(new) - tail
     for first, until, start, to in _middle(before[head:last], after[head:end]):
@@ -102,7 +102,7 @@ def _blocks(old: list[object], new: list[object]) -> Iterator[Block]:
     yield last, len(old), end, len(new)
 
 
-def _shared(first: list[str], second: list[str]) -> int:
+def shared_start(first: Sequence[object], second: Sequence[object]) -> int:
     """Return how many items the two begin with."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 from urllib.parse import unquote, urljoin
 
+from hitl_nb._limits import MERGE_STEPS
 from hitl_nb._schema._keywords import TYPE_TITLE, Part, Schema, map_schemas, standard_schema, subschemas, without
-from hitl_nb._schema._wire import Json
+from hitl_nb._schema._wire import Json, look_of
 
 __all__ = ["Document", "Opened", "is_secret", "mentions_secret", "schema_for_model"]
 
@@ -51,6 +52,7 @@ class Document:
     def __init__(self, schema: object, *, repeats: int) -> None:
         self.root: Part = standard_schema(schema) if isinstance(schema, dict) else schema is not False
         self._repeats = repeats
+        self._merges = 0
         self._by_address: dict[str, Part] = {}
         # By identity: schemas that are equal may stand below different `$id`s.
         self._base: dict[int, str] = {}
@@ -84,6 +86,9 @@ class Document:
         """Follow `$ref` and merge `allOf` until neither is left: the schema, the trail, the obstacle."""
         if not isinstance(schema, dict):
             return _NOTHING if schema is False else _ANYTHING, trail, ""
+        self._merges += 1
+        if self._merges > MERGE_STEPS:
+            return _ANYTHING, trail, "The schema is too intricate."
         result: Schema = {}
         obstacle = ""
         if "$ref" in schema:
@@ -239,7 +244,8 @@ def _allows(words: list[str], word: str) -> bool:
 
 
 def _enum(first: list[object], second: list[object]) -> list[object]:
-    return [choice for choice in first if choice in second] or second
+    kept = set(map(look_of, second))
+    return [choice for choice in first if look_of(choice) in kept] or second
 
 
 _COMBINE: Final[dict[str, Callable[[Any, Any], object]]] = {

@@ -50,7 +50,7 @@ class _Edit:
     value: Json
 
 
-def apply_edits(value: Any, edits: Iterable[Mapping[str, Json]], *, form: FormNode | None = None) -> Any:
+def apply_edits(value: object, edits: Iterable[Mapping[str, Json]], *, form: FormNode | None = None) -> Any:
     """Return `value` with the edits made, in order; copied only along the paths that change.
 
     Args:

@@ -9,7 +9,6 @@ anything. So nothing here looks for a key at any depth; every change walks along
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, TypedDict, TypeGuard, cast
 
@@ -251,14 +250,6 @@ def _is_schema_list(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(map(_is_schema, value))
 
 
-def _is_pattern(value: object) -> bool:
-    """Whether Python's `re` knows the pattern: one with JavaScript's own escapes cannot be checked here."""
-    try:
-        return isinstance(value, str) and re.compile(value) is not None
-    except re.error:
-        return False
-
-
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -299,14 +290,13 @@ _SHAPES: Final[dict[str, Callable[[object], bool]]] = {
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
     **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
     **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated", "nullable"), _is_flag),
-    **dict.fromkeys(("properties", "$defs", "definitions", "dependentSchemas"), _is_map),
-    "patternProperties": lambda value: isinstance(value, dict) and all(map(_is_pattern, value)),
+    **dict.fromkeys(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"), _is_map),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _is_schema_list),
     **dict.fromkeys(("additionalItems", "additionalProperties", "propertyNames", "contains"), _is_schema),
     **dict.fromkeys(("not", "if", "then", "else"), _is_schema),
     "items": lambda value: _is_schema(value) or (isinstance(value, list) and all(map(_is_schema, value))),
     "required": _is_name_list,
     **dict.fromkeys(("enum", "examples"), _is_list),
-    "pattern": _is_pattern,
+    "pattern": _is_text,
 }
 """Keyword → whether a value of it can be read."""

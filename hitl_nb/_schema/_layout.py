@@ -155,7 +155,7 @@ def _can_show(node: FormNode, value: object, *, depth: int, known_keys_only: boo
         case "json":
             return True
         case "choice" | "constant":
-            return any(same(option.value, value) for option in node.options)
+            return node.option_for(value) is not None
         case "union":
             branches = node.branches
             return any(_can_show(each, value, depth=depth, known_keys_only=known_keys_only) for each in branches)

@@ -4,9 +4,11 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from functools import cached_property
 from typing import Final, Literal
 
-from hitl_nb._schema._wire import Json, read_wire, same, to_wire
+from hitl_nb._schema._patterns import pattern_in_words
+from hitl_nb._schema._wire import Json, look_of, read_wire, to_wire
 
 __all__ = ["MISSING", "FormNode", "Kind", "Option", "choice_between", "from_wire", "option_of"]
 
@@ -170,6 +172,14 @@ class FormNode:
         is_closed = self.kind == "object" and not self.nullable and self.item is None
         return is_closed and bool(self.children) and all(child.is_cell for _, child in self.children)
 
+    @cached_property
+    def _by_look(self) -> dict[str, Option]:
+        return {look_of(option.value): option for option in reversed(self.options)}
+
+    def option_for(self, value: object) -> Option | None:
+        """Return the option that looks like `value`, or None."""
+        return self._by_look.get(look_of(value))
+
     def contents(self) -> str:
         """Return what it holds in words, for where the schema has no title."""
         if self.tags or self.kind == "constant":
@@ -202,6 +212,7 @@ _WRITTEN: Final[dict[str, Callable[[FormNode], Json]]] = {
     "exclusive_minimum": lambda node: to_wire(node.exclusive_minimum),
     "exclusive_maximum": lambda node: to_wire(node.exclusive_maximum),
     "step": lambda node: to_wire(node.step),
+    "pattern": lambda node: pattern_in_words(node.pattern),  # to be read: only the kernel matches
     "options": lambda node: [{"value": to_wire(each.value), "label": each.label} for each in node.options],
     "children": lambda node: [[name, child.to_wire()] for name, child in node.children],
     "item": lambda node: None if node.item is None else node.item.to_wire(),
@@ -232,7 +243,8 @@ def from_wire(wire: Json, node: FormNode | None = None) -> object:
     if node is None:
         return value
     if node.kind in ("choice", "constant"):
-        return next((option.value for option in node.options if same(option.value, value)), value)
+        option = node.option_for(value)
+        return value if option is None else option.value
     if node.kind == "integer" and isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)  # beyond, a float says what was meant more honestly than its 300 digits
     return value
@@ -246,8 +258,7 @@ def option_of(value: object) -> Option:
 
 def choice_between(options: Iterable[Option]) -> FormNode:
     """Return a choice between `options`, each value once; of one value, a constant."""
-    distinct: list[Option] = []
+    distinct: dict[str, Option] = {}
     for option in options:
-        if not any(same(option.value, known.value) for known in distinct):
-            distinct.append(option)
-    return FormNode(kind="choice" if len(distinct) > 1 else "constant", options=tuple(distinct))
+        distinct.setdefault(look_of(option.value), option)
+    return FormNode(kind="choice" if len(distinct) > 1 else "constant", options=tuple(distinct.values()))

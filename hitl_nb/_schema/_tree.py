@@ -6,15 +6,17 @@ depth, a reference into nowhere, `any`) becomes a box for JSON text.
 
 import functools
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from hitl_nb._limits import is_deep
 from hitl_nb._schema._document import Document, Opened, is_secret, mentions_secret
 from hitl_nb._schema._keywords import TYPE_TITLE, Part, Schema, without
 from hitl_nb._schema._layout import hide_secrets
 from hitl_nb._schema._node import MISSING, FormNode, Kind, Option, choice_between, option_of
 from hitl_nb._schema._types import JsonSchemaValidator, PydanticValidator
-from hitl_nb._schema._wire import same
+from hitl_nb._schema._wire import look_of
 from hitl_nb.errors import ToolDefinitionError
 
 __all__ = ["form_of", "form_tree", "secret_form_of"]
@@ -70,6 +72,8 @@ def form_tree(schema: object) -> FormNode:
 
     Never raises for a schema: what cannot be read is a JSON box.
     """
+    if is_deep(schema):
+        return FormNode(kind="json", note="The schema is nested too deeply.")
     try:
         for repeats in _REPEATS:
             builder = _Builder(Document(schema, repeats=repeats))
@@ -166,7 +170,7 @@ class _Builder:
     def _object(self, opened: Opened, is_root: bool) -> FormNode:
         schema = opened.schema
         properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-        required = schema.get("required", [])
+        required = dict.fromkeys(schema.get("required", []))
         names: dict[str, Part] = {**properties, **{name: {} for name in required if name not in properties}}
         extra = schema.get("additionalProperties")
         further = extra if isinstance(extra, dict) else next(iter(patterns.values()), extra)
@@ -269,9 +273,9 @@ def _key_pattern(schema: Schema, patterns: dict[str, Part]) -> str:
 
 def _distinguished(children: list[tuple[str, FormNode]]) -> tuple[tuple[str, FormNode], ...]:
     """Add their names to two siblings of the same title: a person must see which is which."""
-    titles = [node.title for _, node in children]
+    titles = Counter(node.title for _, node in children)
     return tuple(
-        (name, replace(node, title=f"{node.title} ({name})" if titles.count(node.title) > 1 else node.title))
+        (name, replace(node, title=f"{node.title} ({name})") if titles[node.title] > 1 else node)
         for name, node in children
     )
 
@@ -392,10 +396,9 @@ def _discriminator(nodes: list[FormNode], declared: str) -> str:
 
 
 def _tells_apart(nodes: list[FormNode], name: str) -> bool:
-    tags = [tag for node in nodes for tag in _tags(node, name)]
-    if not all(_tags(node, name) for node in nodes):
-        return False
-    return not any(same(tag, other) for place, tag in enumerate(tags) for other in tags[:place])
+    tags = [_tags(node, name) for node in nodes]
+    looks = [look_of(tag) for each in tags for tag in each]
+    return all(tags) and len(set(looks)) == len(looks)
 
 
 def _tags(node: FormNode, name: str) -> tuple[object, ...]:
@@ -406,7 +409,9 @@ def _tags(node: FormNode, name: str) -> tuple[object, ...]:
 def _titled(nodes: list[FormNode]) -> tuple[FormNode, ...]:
     """Give every branch a title of its own: what the schema calls it, or what it holds; never "Option 1"."""
     titles = [node.title or node.contents() for node in nodes]
-    return tuple(
-        replace(node, title=f"{title} {titles[: place + 1].count(title)}" if titles.count(title) > 1 else title)
-        for place, (node, title) in enumerate(zip(nodes, titles, strict=True))
-    )
+    all_of_them, so_far = Counter(titles), Counter[str]()
+    titled = []
+    for node, title in zip(nodes, titles, strict=True):
+        so_far[title] += 1
+        titled.append(replace(node, title=f"{title} {so_far[title]}" if all_of_them[title] > 1 else title))
+    return tuple(titled)

@@ -4,10 +4,10 @@ Both answer alike, so that no card has to know which one it talks to: the valid 
 each fault. Nothing is approved that did not pass here, so whatever cannot be checked is refused.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -15,14 +15,15 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_json
 
+from hitl_nb._limits import FAULTS, INLINE, contained, words_of
+from hitl_nb._schema._checker import checker_of, refuse_unbounded, stepping, undeclared
 from hitl_nb._schema._document import schema_for_model
-from hitl_nb._schema._keywords import Part, Schema, standard_schema, subschemas
+from hitl_nb._schema._keywords import standard_schema
 from hitl_nb._schema._wire import Json, Path, key_text, name_of, real_key
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError as SchemaFault
-    from jsonschema.protocols import Validator as Checker
 
 __all__ = ["JsonSchemaValidator", "PydanticValidator", "Validator", "validator_for"]
 
@@ -43,6 +44,10 @@ class Validator(Protocol):
 
     def validate(self, value: object) -> Any:
         """Return the valid value, or raise `InvalidValue`."""
+        ...
+
+    def cost(self, text: str) -> int:
+        """Return what it costs to check the value of a JSON text, in characters."""
         ...
 
 
@@ -79,15 +84,22 @@ class Fault:
 
 
 _SHOWN: Final = 5
+_LONGEST: Final = 200
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _invalid(name: str, faults: Iterable[Fault]) -> InvalidValue:
     """Return the error for the value of the type `name`; a fault that is said twice is reported once."""
     found = list(dict.fromkeys(faults))
-    lines = [f"`{'.'.join(map(str, each.path))}`: {each.message}" if each.path else each.message for each in found]
+    lines = [
+        f"`{_brief('.'.join(map(str, each.path)))}`: {each.message}" if each.path else each.message for each in found
+    ]
     more = f" (and {len(lines) - _SHOWN} more)" if len(lines) > _SHOWN else ""
     return InvalidValue(
-        f"Not a valid `{name}`: {'; '.join(lines[:_SHOWN])}{more}",
+        f"Not a valid `{_brief(name)}`: {'; '.join(lines[:_SHOWN])}{more}",
         [{"path": list(fault.path), "message": fault.message} for fault in found],
     )
 
@@ -122,6 +134,11 @@ class PydanticValidator:
                 f"`{_type_name(self.type)}` has no JSON Schema: {_first_sentence(error)} "
                 "Use types that JSON can carry instead, e.g. `list[str]`."
             ) from error
+        except RecursionError:
+            raise ToolDefinitionError(
+                f"`{_type_name(self.type)}` has too many models inside one another to write down its JSON Schema. "
+                "Use a flatter type, or one that contains itself, e.g. `children: list['Node']`."
+            ) from None
 
     @cached_property
     def schema(self) -> dict[str, Json]:
@@ -136,18 +153,43 @@ class PydanticValidator:
         chance.
 
         Raises:
-            InvalidValue: `errors` has one entry a fault.
+            InvalidValue: `errors` has one entry a fault. Also where a check of the type itself fails.
         """
-        try:
-            return self._adapter.validate_python(value)
-        except ValidationError as error:
-            as_json = _json_bytes(value)
-            if as_json is None:
-                raise _invalid(_type_name(self.type), _pydantic_faults(error, value)) from error
-        try:
-            return self._adapter.validate_json(as_json)
-        except ValidationError as error:
+        checked, error = self._tried(value)
+        if error is None:
+            return checked
+        if isinstance(error, ValidationError):
             raise _invalid(_type_name(self.type), _pydantic_faults(error, value)) from error
+        why = f"it cannot be checked ({type(error).__name__}: {words_of(error)})"
+        raise _invalid(_type_name(self.type), [Fault(path=(), message=why)]) from error
+
+    def cost(self, text: str) -> int:
+        """Return the characters that are to be checked."""
+        return len(text)
+
+    def validated_or(self, value: object, otherwise: object) -> Any:
+        """Return the typed value, or `otherwise` if it is none: for whoever does not ask why."""
+        checked, error = self._tried(value)
+        return checked if error is None else otherwise
+
+    def _tried(self, value: object) -> tuple[object, Exception | None]:
+        try:
+            with contained("A check"):
+                return self._validated(value)
+        except Exception as error:  # what a check of the type's own raised
+            return None, error
+
+    def _validated(self, value: object) -> tuple[object, ValidationError | None]:
+        try:
+            return self._adapter.validate_python(value), None
+        except ValidationError as error:
+            refused, as_json = error, _json_bytes(value)
+        if as_json is None:
+            return None, refused
+        try:
+            return self._adapter.validate_json(as_json), None
+        except ValidationError as error:
+            return None, error
 
 
 class _QuietSchema(GenerateJsonSchema):
@@ -222,20 +264,30 @@ class JsonSchemaValidator:
     """A JSON Schema as a validator; the valid value comes back as it is, the identical object.
 
     A schema need not be well-behaved: it may say `dict` and `float`, name no dialect, point to files that are not
-    there. The first two are put right before the check; a reference that cannot be followed refuses the value. The
-    network is never asked.
+    there. The first two are put right before the check; a reference that cannot be followed refuses the value, and so
+    does a check that would take too long. The network is never asked.
 
     Args:
         schema: Any draft from 4 to 2020-12; `$schema` says which, otherwise it is told by the keywords used.
 
     Raises:
-        ToolDefinitionError: the schema is not one, even read with tolerance.
+        ToolDefinitionError: the schema is not one, even read with tolerance; or it is beyond what can be checked in
+            bounded time (`_limits`).
     """
 
     def __init__(self, schema: dict[str, Json] | bool) -> None:
         # `True` and `False` are schemas, too: anything, and nothing.
         self.json_schema: dict[str, Json] = schema if isinstance(schema, dict) else ({} if schema else {"not": {}})
-        self._checker = _checker(standard_schema(self.json_schema))
+        refuse_unbounded(self.json_schema)
+        self._checker = checker_of(standard_schema(self.json_schema))
+
+    def cost(self, text: str) -> int:
+        """Return the characters that are to be checked; more where references may multiply."""
+        return max(len(text), INLINE + 1) if self._refers else len(text)
+
+    @cached_property
+    def _refers(self) -> bool:
+        return "$ref" in str(self.json_schema) or "$dynamicRef" in str(self.json_schema)
 
     @cached_property
     def schema(self) -> dict[str, Json]:
@@ -252,10 +304,14 @@ class JsonSchemaValidator:
         from referencing.exceptions import Unresolvable
 
         try:
-            faults = [fault for error in self._checker.iter_errors(value) for fault in _schema_faults(error)]
-        except (Unresolvable, RecursionError, ArithmeticError, TypeError) as error:
-            # A reference into nowhere, a loop, a limit that Python cannot compare: not checked is not valid.
-            faults = [Fault(path=(), message=f"The schema cannot be followed: {error}")]
+            with stepping():
+                found = islice(self._checker.iter_errors(value), FAULTS)
+                faults = [fault for error in found for fault in _schema_faults(error)]
+        except (Unresolvable, RecursionError, ArithmeticError, TypeError, ValueError) as error:
+            # A reference into nowhere, a loop, a limit that Python cannot compare, too many steps, a pattern that
+            # nobody has looked at: not checked is not valid.
+            why = "its references have no end" if isinstance(error, RecursionError) else error
+            faults = [Fault(path=(), message=f"The schema cannot be followed: {why}")]
         except UnknownType as error:
             # A `$ref` to a place where no schema is expected (`#/components/…`), so that none was put right there.
             # In the library's own words the whole value is quoted.
@@ -265,49 +321,6 @@ class JsonSchemaValidator:
         return value
 
 
-def _checker(schema: Schema) -> "Checker":
-    # Imported here because beside JupyterLab it costs 1.7 s: a grammar of its `rfc3987_syntax` is built at import.
-    from jsonschema import SchemaError
-    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it ships no types
-
-    dialect = _dialect(schema)
-    try:
-        dialect.check_schema(schema)
-    except SchemaError as error:
-        where = "/".join(str(step) for step in error.absolute_path) or "the root"
-        raise ToolDefinitionError(
-            f"The schema is wrong at `{where}`: {error.message[:200]}. "
-            'Write a JSON Schema, e.g. `{"type": "object", "properties": {"city": {"type": "string"}}}`.'
-        ) from error
-    # An explicit registry, because the default one would fetch unknown references from the network.
-    return dialect(schema, registry=REGISTRY)
-
-
-def _dialect(schema: Schema) -> Any:
-    """Return the draft that `$schema` names; else the one whose way of writing tuples and limits is used."""
-    from jsonschema import Draft4Validator, Draft7Validator, Draft202012Validator
-    from jsonschema.validators import validator_for as named_by
-
-    if "$schema" in schema:
-        return named_by(schema, default=Draft202012Validator)
-    everything = list(_all_schemas(schema))
-    if any(isinstance(part.get(limit), bool) for part in everything for limit in _EXCLUSIVE):
-        return Draft4Validator
-    if any(isinstance(part.get("items"), list) for part in everything):
-        return Draft7Validator
-    return Draft202012Validator
-
-
-_EXCLUSIVE: Final = ("exclusiveMinimum", "exclusiveMaximum")
-
-
-def _all_schemas(schema: Part) -> Iterator[Schema]:
-    if isinstance(schema, dict):
-        yield schema
-        for part in subschemas(schema):
-            yield from _all_schemas(part)
-
-
 def _schema_faults(error: "SchemaFault") -> list[Fault]:
     """Return the faults in one error of the library, in our words: its own messages quote the whole value."""
     path = tuple(error.absolute_path)
@@ -315,7 +328,9 @@ def _schema_faults(error: "SchemaFault") -> list[Fault]:
         missing = [name for name in error.validator_value if name not in error.instance]
         return [Fault(path=(*path, name), message="Field required") for name in missing]
     if error.validator == "additionalProperties" and error.validator_value is False:
-        return [Fault(path=(*path, name), message="Key not allowed") for name in _undeclared(error)]
+        return [
+            Fault(path=(*path, name), message="Key not allowed") for name in undeclared(error.instance, error.schema)
+        ]
     # "Fits none of the forms" helps nobody: say what is wrong with the one that it fits best.
     if error.validator in ("anyOf", "oneOf") and error.context:
         from jsonschema.exceptions import best_match
@@ -323,15 +338,6 @@ def _schema_faults(error: "SchemaFault") -> list[Fault]:
         nearest = best_match([error])
         return _schema_faults(nearest) if nearest is not error else [Fault(path=path, message=_NONE_FITS)]
     return [Fault(path=path, message=_in_our_words(error))]
-
-
-def _undeclared(error: "SchemaFault") -> list[str]:
-    declared, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
-    return [
-        name
-        for name in error.instance
-        if name not in declared and not any(re.search(pattern, name) for pattern in patterns)
-    ]
 
 
 _NONE_FITS: Final = "Input fits none of the allowed forms"
@@ -342,7 +348,7 @@ def _in_our_words(error: "SchemaFault") -> str:
     words = {
         "type": f"Input should be of type {_either(limit)}",
         "enum": f"Input should be {_either(limit)}",
-        "const": f"Input should be {limit!r}",
+        "const": f"Input should be {_brief(repr(limit))}",
         "minimum": f"Input should be greater than or equal to {limit}",
         "maximum": f"Input should be less than or equal to {limit}",
         "exclusiveMinimum": f"Input should be greater than {limit}",
@@ -363,5 +369,5 @@ def _in_our_words(error: "SchemaFault") -> str:
 def _either(choices: object) -> str:
     if not isinstance(choices, list):
         return str(choices)
-    shown = [repr(choice) for choice in choices[:8]] + (["…"] if len(choices) > 8 else [])
+    shown = [_brief(repr(choice)) for choice in choices[:8]] + (["…"] if len(choices) > 8 else [])
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

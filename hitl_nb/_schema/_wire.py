@@ -38,6 +38,7 @@ from pydantic import AliasChoices, RootModel, SecretBytes, SecretStr, TypeAdapte
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from hitl_nb._limits import brief, contained, is_deep
 from hitl_nb.errors import InvalidValue
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "is_hidden_mark",
     "is_sequence",
     "key_text",
+    "look_of",
     "mark",
     "name_of",
     "opened",
@@ -101,6 +103,13 @@ def to_wire(value: object) -> Json:
         value: Plain data, and in it anything that pydantic knows: models and dataclasses become objects by
             their aliases, sets and tuples lists, UUIDs, paths and URLs text.
     """
+    try:
+        return mark("opaque", "<nested too deeply>") if is_deep(value) else _wire_of(value)
+    except RecursionError:
+        return mark("opaque", "<nested too deeply>")
+
+
+def _wire_of(value: object) -> Json:
     value = opened(value)
     marked = _to_mark(value)
     if marked is not None:
@@ -108,20 +117,29 @@ def to_wire(value: object) -> Json:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        return _object([(name, to_wire(value[key])) for name, key in by_text(value).items()])
+        return _object([(name, _wire_of(value[key])) for name, key in by_text(value).items()])
     if is_sequence(value):
-        return [to_wire(part) for part in value]
+        return [_wire_of(part) for part in value]
     if isinstance(value, Iterator):
-        return mark("opaque", repr(value))  # to look at it would use it up
+        return mark("opaque", _in_its_words(value))  # to look at it would use it up
     try:
-        return to_wire(to_jsonable_python(value))
+        return _wire_of(to_jsonable_python(value))
     except (PydanticSerializationError, ValueError, RecursionError):
-        return mark("opaque", repr(value))
+        return mark("opaque", _in_its_words(value))
+
+
+def _in_its_words(value: object) -> str:
+    """Return the `repr` of a Python object, which may be long, or fail."""
+    try:
+        with contained("Its `repr`"):
+            return brief(repr(value))
+    except Exception:
+        return f"<{type(value).__name__}>"
 
 
 def _object(entries: list[tuple[str, Json]]) -> Json:
     if any(_is_awkward(name) for name, _ in entries):
-        return {MARK: "object", "entries": [[to_wire(name), part] for name, part in entries]}
+        return {MARK: "object", "entries": [[_wire_of(name), part] for name, part in entries]}
     return dict(entries)
 
 
@@ -184,6 +202,19 @@ def as_text(wire: Json, *, keeps_hidden: bool = False) -> Json:
 def same(first: object, second: object) -> bool:
     """Whether two values look the same in the browser: type, order and every digit; 1 and 1.0 are one number there."""
     return equal_wires(to_wire(first), to_wire(second))
+
+
+def look_of(value: object) -> str:
+    """Return a text that two values have in common if, and only if, they are the `same`: to find one among many."""
+    return json.dumps(_in_one_spelling(to_wire(value)))
+
+
+def _in_one_spelling(wire: Json) -> Json:
+    if isinstance(wire, float) and wire.is_integer():
+        return int(wire)  # 1.0 and -0.0 are 1 and 0 in the browser
+    if isinstance(wire, dict):
+        return {key: _in_one_spelling(part) for key, part in wire.items()}
+    return [_in_one_spelling(part) for part in wire] if isinstance(wire, list) else wire
 
 
 def equal_wires(first: object, second: object) -> bool:
@@ -305,7 +336,11 @@ def opened(value: object) -> object:
         return own | (getattr(value, "__pydantic_extra__", None) or {})
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: getattr(value, each.name) for each in fields(value) if each.init}
-    return value.value if isinstance(value, Enum) else value
+    if isinstance(value, Enum):
+        return value.value
+    # numpy's numbers are numbers.
+    scalar = getattr(value, "shape", None) == () and hasattr(value, "dtype")
+    return value.item() if scalar else value  # type: ignore[attr-defined]
 
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})

@@ -2,11 +2,24 @@
 
 from hitl_nb._doors import at_home
 from hitl_nb._tools._define import frontend_tool, human_in_the_loop
-from hitl_nb._tools._kinds import FrontendTool, GateTool, HumanTool, Renderer, SessionTool, keywords_of
-from hitl_nb._tools._toolbox import UNNAMED_TOOL, InterruptHandler, ToolBox, on_interrupt
+from hitl_nb._tools._kinds import (
+    UNNAMED_TOOL,
+    Drawing,
+    FrontendTool,
+    GateTool,
+    HumanTool,
+    InterruptHandler,
+    Renderer,
+    SessionTool,
+    ToolBox,
+    checked_drawing,
+    keywords_of,
+    on_interrupt,
+)
 
 __all__ = [
     "UNNAMED_TOOL",
+    "Drawing",
     "FrontendTool",
     "GateTool",
     "HumanTool",
@@ -14,6 +27,7 @@ __all__ = [
     "Renderer",
     "SessionTool",
     "ToolBox",
+    "checked_drawing",
     "frontend_tool",
     "human_in_the_loop",
     "keywords_of",

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from typing_extensions import ParamSpec, TypeVar
 
 from hitl_nb._schema import Validator, answer_of, parameters_of, validator_for
-from hitl_nb._tools._kinds import FrontendTool, HumanTool, Renderer
+from hitl_nb._tools._kinds import Drawing, FrontendTool, HumanTool, Renderer, checked_drawing
 from hitl_nb.errors import ToolDefinitionError
 
 P = ParamSpec("P")
@@ -33,6 +33,7 @@ def human_in_the_loop(
     /,
     *,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     parameters: None = None,
     answer: object = None,
@@ -40,6 +41,7 @@ def human_in_the_loop(
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
+    undo: float = 0,
 ) -> HumanTool[P]: ...
 @overload
 def human_in_the_loop(
@@ -47,6 +49,7 @@ def human_in_the_loop(
     /,
     *,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     parameters: None = None,
     answer: object = None,
@@ -54,6 +57,7 @@ def human_in_the_loop(
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
+    undo: float = 0,
 ) -> Callable[[Callable[P, object]], HumanTool[P]]: ...
 @overload
 def human_in_the_loop(
@@ -61,6 +65,7 @@ def human_in_the_loop(
     /,
     *,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     parameters: Parameters,
     answer: object = None,
@@ -68,6 +73,7 @@ def human_in_the_loop(
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
+    undo: float = 0,
 ) -> HumanTool[...]: ...
 
 
@@ -76,6 +82,7 @@ def human_in_the_loop(
     /,
     *,
     name: str | None = None,
+    title: str = "",
     description: str | None = None,
     parameters: object = None,
     answer: object = None,
@@ -83,6 +90,7 @@ def human_in_the_loop(
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
+    undo: float = 0,
 ) -> object:
     """Register a tool that a person answers: the model's call halts the run until `respond`.
 
@@ -101,6 +109,7 @@ def human_in_the_loop(
         definition: The decorated function or pydantic model.
         name: The name given to the model, 1–64 of ``A-Za-z0-9_-``; default: the function's or class's name. ``"*"``
             answers every call that no other tool answers, and is not offered to the model.
+        title: What stands above the card and its record, e.g. ``"Run SQL"``; default: the name in words.
         description: What the model reads; default: the docstring.
         parameters: A pydantic model, or a JSON Schema (dict) of an object; default: the signature.
         answer: Any pydantic type: what a person may answer; default: the return annotation.
@@ -109,6 +118,7 @@ def human_in_the_loop(
         follow_up: Whether the agent is run again with the answer.
         available: False hides the tool from the model for now.
         agent_id: Offer the tool only in ``Session(..., agent_id=...)`` of this id.
+        undo: Seconds in which an answer that was given at a card can be taken back there; until then nothing counts.
 
     Returns:
         A `HumanTool` for ``Session(agent, tools=[...])``; a decorator when neither `definition` nor `parameters`
@@ -116,6 +126,7 @@ def human_in_the_loop(
 
     Raises:
         ToolDefinitionError: Something is not of these forms; the message shows the line to write.
+        UsageError: `undo` is no number of seconds.
     """
 
     def define(decorated: object) -> HumanTool[...]:
@@ -123,6 +134,7 @@ def human_in_the_loop(
         typed = answer_of(decorated) if answer is None and inspect.isfunction(decorated) else answer
         return HumanTool(
             name=given[0],
+            title=title,
             description=description or _docstring(parameters if decorated is None else decorated),
             parameters=_checked_parameters(*given),
             answer=None if typed is None or typed is Any else validator_for(typed),
@@ -130,6 +142,7 @@ def human_in_the_loop(
             follow_up=follow_up,
             available=available,
             agent_id=agent_id,
+            undo=undo,
             function=decorated if inspect.isfunction(decorated) else None,
         )
 
@@ -144,6 +157,7 @@ def _name_and_parameters(definition: object, name: object, parameters: object) -
             "Write `@human_in_the_loop` above `def ask(question: str) -> str: ...`, or "
             '`human_in_the_loop(name="ask", parameters=Model)`.'
         )
+    _refuse_generators(definition)
     name = _checked_name(name or getattr(definition, "__name__", None) or getattr(parameters, "__name__", None))
     if parameters is None:
         parameters = parameters_of(definition) if inspect.isfunction(definition) else definition
@@ -158,6 +172,7 @@ def frontend_tool(
     name: str | None = None,
     description: str | None = None,
     parameters: Parameters | None = None,
+    render: Drawing | None = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
@@ -170,6 +185,7 @@ def frontend_tool(
     name: str | None = None,
     description: str | None = None,
     parameters: Parameters | None = None,
+    render: Drawing | None = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
@@ -183,6 +199,7 @@ def frontend_tool(
     name: str | None = None,
     description: str | None = None,
     parameters: object = None,
+    render: Drawing | None = None,
     follow_up: bool = True,
     available: bool = True,
     agent_id: str | None = None,
@@ -191,10 +208,13 @@ def frontend_tool(
 
     Args:
         function: The decorated function, plain or async; it sees your notebook's variables. What it returns is sent
-            to the model (a string verbatim, else compact JSON); what it raises is sent as ``Error: …``.
+            to the model (a string verbatim, else compact JSON); what it raises is sent as ``Error: …``. How far it is
+            it says by `report_progress`; a stop of the run ends an ``async def`` at its next ``await``.
         name: As for `human_in_the_loop`.
         description: As for `human_in_the_loop`.
         parameters: As for `human_in_the_loop`.
+        render: Draws the call: a function from the `Call` to Markdown, data, a figure or any ipywidget, at each change
+            of its status; see `Session.render_tool_call`. Without it the call is not shown.
         follow_up: As for `human_in_the_loop`.
         available: As for `human_in_the_loop`.
         agent_id: As for `human_in_the_loop`.
@@ -212,18 +232,32 @@ def frontend_tool(
                 f"`frontend_tool` got `{decorated!r}`, which is not a function. "
                 "Write `@frontend_tool` above `def row_count(table: str) -> int: ...`."
             )
+        _refuse_generators(decorated)
         tool_name = _checked_name(name or decorated.__name__)
         return FrontendTool(
             name=tool_name,
             description=description or _docstring(decorated),
             parameters=_checked_parameters(tool_name, parameters_of(decorated) if parameters is None else parameters),
             function=decorated,
+            render=checked_drawing(f"@frontend_tool(render=…)` of `{tool_name}", render),
             follow_up=follow_up,
             available=available,
             agent_id=agent_id,
         )
 
     return define if function is None else define(function)
+
+
+def _refuse_generators(function: object) -> None:
+    """A call of such a function runs nothing: what was approved would not be done, and nobody would be told."""
+    if not inspect.isgeneratorfunction(function) and not inspect.isasyncgenfunction(function):
+        return
+    name = function.__name__
+    gathered = f"list({name}(...))" if inspect.isgeneratorfunction(function) else f"[one async for one in {name}(...)]"
+    raise ToolDefinitionError(
+        f"`{name}` has a `yield`, so a call of it only makes a generator, and nothing of what stands in it is done. "
+        f"Write `return` in place of `yield`, or make the tool of another function, with `return {gathered}`."
+    )
 
 
 def _docstring(thing: object) -> str:

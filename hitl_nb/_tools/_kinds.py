@@ -1,27 +1,53 @@
-"""The kinds of tools: one that a person answers, one that runs in the kernel, and one that does both in turn."""
+"""The kinds of tools: one that a person answers, one that runs in the kernel, and one that does both in turn.
+
+And the box of all tools of one session, by name, with what handles its agent's checkpoints.
+"""
 
 import functools
 import inspect
-import json
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, cast
 
-from ag_ui.core import Tool
+from ag_ui.core import Interrupt, Tool
 from typing_extensions import ParamSpec, TypeVar
 
-from hitl_nb._calls import Call
+from hitl_nb._calls import Call, Handle, grace_of
+from hitl_nb._limits import TooMuch, contained, read_json
 from hitl_nb._schema import Validator
-from hitl_nb.errors import InvalidValue, UsageError
+from hitl_nb._text import logger
+from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
 
-_log = logging.getLogger("hitl_nb")
+_log = logger()
 
 P = ParamSpec("P", default=...)
 R = TypeVar("R", default=Any)
 
 Renderer = Callable[[Call], object]
 """What draws a call: a card class of `hitl_nb.cards`, or a function that gives any ipywidget."""
+
+
+Drawing = Callable[[Call], object]
+"""What draws a call that nobody is asked about: it gives Markdown, data, a figure, a widget, or None for nothing."""
+
+
+def checked_drawing(where: str, drawing: object) -> Any:
+    """Return what is to draw calls that nobody is asked about.
+
+    Raises:
+        ToolDefinitionError: It cannot be called, or is a card that waits for an answer.
+    """
+    if isinstance(drawing, type) and hasattr(drawing, "decide"):
+        raise ToolDefinitionError(
+            f"`{where}` is the card `{drawing.__name__}`, which waits for an answer, and nobody is asked here. "
+            'Write a function `def draw(call): return f"{call.status}: {call.args}"`, or `@human_in_the_loop`.'
+        )
+    if drawing is not None and not callable(drawing):
+        raise ToolDefinitionError(
+            f"`{where}` is `{drawing!r}`, which cannot be called. "
+            'Write a function `def draw(call): return f"{call.status}: {call.args}"`.'
+        )
+    return drawing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +104,21 @@ class HumanTool(SessionTool, Generic[P]):
     render: Renderer | None
     """A card class of `hitl_nb.cards`, a function ``render(call) -> widget``, or None."""
 
+    title: str = ""
+    """What stands above the card; default: the name in words."""
+    undo: float = 0
+    """Seconds in which the answer of a card can be taken back."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        grace_of(self.undo)
+
     def call(self, call_id: str, name: str, **identity: Any) -> Call:
         """Return the call object for one tool call of the model; `name` is the name it called."""
-        return Call(
+        call = Call(
             id=call_id,
             name=name,
+            title=self.title,
             message=self.description,
             answer_type=self.answer,
             args_type=self.parameters,
@@ -90,6 +126,10 @@ class HumanTool(SessionTool, Generic[P]):
             tells_edits=_tells_edits(self.render),
             **identity,
         )
+        handle = Handle.of(call)
+        handle.grace.seconds = grace_of(self.undo)
+        handle.again = 'The model was told that nobody answered. Write: await session.run("Please ask me again.")'
+        return call
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> object:
         """Refuse: the model calls this tool, and a person answers it."""
@@ -108,6 +148,9 @@ class FrontendTool(SessionTool, Generic[P, R]):
 
     function: Callable[P, R]
     """What runs, with the validated arguments as keywords; plain or async."""
+
+    render: Drawing | None = None
+    """What draws its calls; None: they are not shown, unless a session says so (`Session.render_tool_call`)."""
 
     async def run(self, args: object) -> object:
         """Run the function and return what it returns.
@@ -144,7 +187,8 @@ class GateTool(HumanTool[P], Generic[P, R]):
         if self.when is None:
             return True
         try:
-            return self.when(args) is not False
+            with contained(f"`when` of the gate `{self.name}`"):
+                return self.when(args) is not False
         except Exception:
             _log.exception("`when` of the gate `%s` failed; a person is asked", self.name)
             return True
@@ -178,9 +222,149 @@ def keywords_of(args: Any) -> dict[str, Any]:
 def _one_object(arguments: str) -> dict[str, object]:
     # Strict on purpose: a partial parse is for the preview only, and never gates a question.
     try:
-        value = json.loads(arguments or "{}")
+        value = read_json(arguments or "{}")
+    except TooMuch as error:
+        raise InvalidValue(f"arguments are too much: {error}. Send less, or in several calls") from error
     except ValueError as error:
         raise InvalidValue(f"arguments are not complete JSON: {error}") from error
     if not isinstance(value, dict):
         raise InvalidValue(f"arguments are not a JSON object but `{type(value).__name__}`")
     return value
+
+
+UNNAMED_TOOL = "call_without_a_name"
+"""Stands for the name that a provider never sent. No tool is called so, not even the wildcard answers it, and the model
+is told that; an empty name in the history would be refused by every provider from then on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterruptHandler:
+    """What `on_interrupt` made; one of the ``interrupts`` of a session."""
+
+    render: Renderer | None
+    """A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget; None draws the default card."""
+
+    handler: Callable[[Call], Awaitable[object]] | None
+    """A person that is asked before the session's own people: an async callable that gets the `Call`."""
+
+    enabled: Callable[[Interrupt], object] | None
+    """Whether this is about an interrupt; None: about all."""
+
+    def takes(self, interrupt: Interrupt) -> bool:
+        """Whether this is about `interrupt`; an `enabled` that raises takes nothing (the default card does)."""
+        if self.enabled is None:
+            return True
+        try:
+            with contained("`enabled` of `on_interrupt`"):
+                return self.enabled(interrupt) is True
+        except Exception:
+            _log.exception("`enabled` of `on_interrupt` failed on interrupt `%s`", interrupt.id)
+            return False
+
+
+def on_interrupt(
+    *,
+    render: Renderer | None = None,
+    handler: Callable[[Call], Awaitable[object]] | None = None,
+    enabled: Callable[[Interrupt], object] | None = None,
+) -> InterruptHandler:
+    """Say how the checkpoints of an agent are drawn and handled.
+
+    It is ``Session(agent, interrupts=[on_interrupt(render=Approval)])``. Without it every interrupt gets a card of its
+    own all the same; a thread is never blocked by one that nobody draws (the web's is).
+
+    Args:
+        render: A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget. ``call.id`` is the
+            interrupt's id, ``call.name`` its reason, ``call.args`` its metadata.
+        handler: An async callable that gets the `Call` before the session's people: it may answer
+            (``call.respond(value)``), refuse (``call.cancel()``), or return to let them.
+        enabled: Gets the AG-UI ``Interrupt`` and gives True for those that this is about.
+
+    Raises:
+        ToolDefinitionError: Something of this cannot be called.
+    """
+    for name, value in (("render", render), ("handler", handler), ("enabled", enabled)):
+        if value is not None and not callable(value):
+            raise ToolDefinitionError(
+                f"`{name}` of `on_interrupt` is `{value!r}`, which cannot be called. "
+                "Write `on_interrupt(render=Approval)` or `on_interrupt(handler=my_async_function)`."
+            )
+    return InterruptHandler(render=render, handler=handler, enabled=enabled)
+
+
+class ToolBox:
+    """The tools of one session, by name.
+
+    Args:
+        tools: What `human_in_the_loop`, `frontend_tool` and `gate` made, or one of them.
+        interrupts: What `on_interrupt` made, or one of them.
+        agent_id: The session's own id: tools made for another one are left out.
+
+    Raises:
+        ToolDefinitionError: Something that is neither, or in the other's place, or one name for two tools.
+    """
+
+    def __init__(
+        self,
+        tools: SessionTool | Iterable[SessionTool],
+        interrupts: InterruptHandler | Iterable[InterruptHandler] = (),
+        agent_id: str | None = None,
+    ) -> None:
+        self._tools: dict[str, SessionTool] = {}
+        for tool in [tools] if isinstance(tools, SessionTool | InterruptHandler) else tools:
+            self._add(tool, agent_id)
+        self._handlers = [interrupts] if isinstance(interrupts, InterruptHandler | SessionTool) else list(interrupts)
+        for handler in self._handlers:
+            if not isinstance(handler, InterruptHandler):
+                raise ToolDefinitionError(
+                    f"`interrupts` holds `{handler!r}`, which `on_interrupt` has not made. "
+                    "Write `Session(MyFlow, interrupts=[on_interrupt(render=Approval)])`."
+                )
+
+    def _add(self, tool: object, agent_id: str | None) -> None:
+        if isinstance(tool, InterruptHandler):
+            raise ToolDefinitionError(
+                "What `on_interrupt` makes is no tool: it is about what the agent asks by itself. "
+                "Write `Session(MyFlow, interrupts=[on_interrupt(...)])`."
+            )
+        if not isinstance(tool, SessionTool):
+            name = getattr(tool, "__name__", repr(tool))
+            raise ToolDefinitionError(
+                f"`{name}` is not a tool yet. Write `@human_in_the_loop` above `def {name}(...)`, "
+                f"then `Session(MyFlow, tools=[{name}])`."
+            )
+        if tool.agent_id not in (None, agent_id):
+            return
+        if tool.name in self._tools:
+            raise ToolDefinitionError(
+                f"Two tools are called `{tool.name}`: an approval of one could be taken for the other. "
+                f'Write `@human_in_the_loop(name="{tool.name}_2")` on one of them.'
+            )
+        self._tools[tool.name] = tool
+
+    def get(self, name: str) -> SessionTool | None:
+        """Return the tool for a call by this name: its own, else the wildcard's, else None."""
+        wildcard = None if name == UNNAMED_TOOL else self._tools.get("*")
+        return self._tools.get(name) or wildcard
+
+    def handler_of(self, interrupt: Interrupt) -> InterruptHandler | None:
+        """Return the first `on_interrupt` that is about this interrupt, or None."""
+        return next((handler for handler in self._handlers if handler.takes(interrupt)), None)
+
+    @property
+    def names(self) -> list[str]:
+        """The names the model is told."""
+        return [tool.name for tool in self._tools.values() if tool.available and tool.name != "*"]
+
+    @property
+    def every(self) -> list[str]:
+        """The names of all tools, also of those that the model is not told of."""
+        return list(self._tools)
+
+    def parameters(self) -> dict[str, Validator]:
+        """Return what checks the arguments, by tool name."""
+        return {tool.name: tool.parameters for tool in self._tools.values()}
+
+    def advertised(self) -> list[Tool]:
+        """Return the tools as they are offered to the model."""
+        return [self._tools[name].advertised() for name in self.names]

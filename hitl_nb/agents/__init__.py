@@ -8,10 +8,12 @@ whole calls out of what its provider streams with `CallAssembler`.
 
 from hitl_nb._doors import all_at_home
 from hitl_nb.agents._call_assembler import CallAssembler, Fragment
+from hitl_nb.agents._litellm import FINISHED as FINISHED
 from hitl_nb.agents._protocol import Agent
 from hitl_nb.agents._protocol import AnyAgent as AnyAgent
 from hitl_nb.agents._protocol import agent_of as agent_of
 from hitl_nb.agents.chat import ChatAgent
+from hitl_nb.agents.flow import RESERVED as RESERVED
 from hitl_nb.agents.flow import FlowAgent
 from hitl_nb.agents.http import HttpAgent
 

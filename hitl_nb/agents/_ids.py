@@ -10,7 +10,7 @@ to snapshot. So a message is recognised by what it says, and here it keeps the i
 
 import uuid
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -20,27 +20,26 @@ from ag_ui.core import (
     Interrupt,
     Message,
     MessagesSnapshotEvent,
+    ReasoningMessageStartEvent,
     RunAgentInput,
     RunFinishedEvent,
     TextMessageChunkEvent,
     TextMessageContentEvent,
+    TextMessageStartEvent,
     ToolCall,
     ToolCallChunkEvent,
+    ToolCallResultEvent,
     ToolCallStartEvent,
     ToolMessage,
 )
 
-from hitl_nb._history import tool_calls
+from hitl_nb._text import Pieces
 from hitl_nb._tools import UNNAMED_TOOL
-from hitl_nb.agents._arguments import MIXED_UP, Brackets, presentable, unclosed
+from hitl_nb.agents._call_assembler import MIXED_UP, Brackets, fresh_call_id, presentable, unclosed
+from hitl_nb.agui import Grown, tool_calls
 
 _Features = tuple[str, ...]
 """What a message is recognised by when its id has changed: role, text, the agent's ids of its calls."""
-
-
-def fresh_call_id() -> str:
-    """Return an id that no other call has. OpenAI takes 40 characters at most."""
-    return f"call_{uuid.uuid4().hex}"
 
 
 def fresh_message_id() -> str:
@@ -75,7 +74,7 @@ class StreamedMessage:
     id: str
     """Its id in the thread."""
 
-    text: str = ""
+    said: Pieces = field(default_factory=Pieces)
     """What it said."""
 
     calls: list[StreamedCall] = field(default_factory=list)
@@ -83,6 +82,11 @@ class StreamedMessage:
 
     interleaved: bool = False
     """Whether a call began before another was complete."""
+
+    @property
+    def text(self) -> str:
+        """What it said, so far."""
+        return self.said.read()
 
     def call(self, provider_id: str) -> StreamedCall | None:
         """Find a tool call."""
@@ -259,6 +263,9 @@ def _with_doubts(calls: Sequence[ToolCall], twin: StreamedMessage | None) -> Ite
 # -- the events of an agent that gives its own ids ----------------------------------------------------------------
 
 
+_MESSAGE_IDS = ("message_id", "parent_message_id", "entity_id")
+
+
 class UniqueCalls:
     """The ids of one server, or of one foreign agent.
 
@@ -269,11 +276,22 @@ class UniqueCalls:
     def __init__(self) -> None:
         self._theirs: dict[str, str] = {}
         """Our id → theirs, where they differ."""
+        self._seen: Grown[Message] = Grown()
+        self._known: set[str] = set()
+        self._messages: set[str] = set()
 
     def begin(self, input: RunAgentInput) -> tuple[RunAgentInput, "CallReader"]:  # noqa: A002 - AG-UI's name
         """Return a run's input with their ids, and the reader of its events."""
+        new = self._seen.new(input.messages)
+        if new is None:
+            self._known, self._messages, new = set(), set(), input.messages
+        self._known.update(call.id for call in tool_calls(new))
+        self._messages.update(message.id for message in new)
+        reader = CallReader(self._theirs, input.messages, self._known, self._messages)
+        if not self._theirs:
+            return input, reader
         messages = [_with_ids(message, self._theirs) for message in input.messages]
-        return input.model_copy(update={"messages": messages}), CallReader(self._theirs, input.messages)
+        return input.model_copy(update={"messages": messages}), reader
 
 
 class CallReader:
@@ -282,19 +300,28 @@ class CallReader:
     Args:
         theirs: Our id → theirs, where they differ; what is learned on the way is added.
         before: The history that came in with the run.
+        known: Our ids of its calls.
+        messages: The ids of its messages.
     """
 
-    def __init__(self, theirs: dict[str, str], before: Sequence[Message]) -> None:
+    def __init__(
+        self, theirs: dict[str, str], before: Sequence[Message], known: set[str], messages: Collection[str]
+    ) -> None:
         self._theirs = theirs
         self._before = before
-        self._known = {call.id for call in tool_calls(before)}
-        self._used = {theirs.get(call_id, call_id) for call_id in self._known}
+        self._known = known
+        self._used = set(theirs.values())
+        """Their ids that differ from ours, and of the calls that were announced in this run."""
         self._ours: dict[str, str] = {}
         """Their id → ours, for the calls of this run."""
+        self._messages = messages
+        self._fresh: dict[str, str] = {}
+        """Their id → ours, for the messages of this run that have the id of an earlier one."""
         self._streamed: dict[str, StreamedMessage] = {}
 
     def read(self, event: Event) -> Event:
         """Return the event with our ids."""
+        event = self._renamed(event)
         match event:
             case ToolCallStartEvent():
                 self._begin(event.tool_call_id, event.tool_call_name, event.parent_message_id)
@@ -302,7 +329,7 @@ class CallReader:
                 self._begin(event.tool_call_id, event.tool_call_name, event.parent_message_id)
             case TextMessageContentEvent() | TextMessageChunkEvent() if event.message_id and event.delta:
                 fresh = StreamedMessage(id=event.message_id)
-                self._streamed.setdefault(event.message_id, fresh).text += event.delta
+                self._streamed.setdefault(event.message_id, fresh).said.add(event.delta)
             case MessagesSnapshotEvent():
                 return event.model_copy(update={"messages": self._snapshot(event.messages)})
             case RunFinishedEvent():
@@ -311,11 +338,32 @@ class CallReader:
         ours = self._ours.get(theirs, theirs) if theirs is not None else None
         return event if ours == theirs else event.model_copy(update={"tool_call_id": ours})
 
+    def _renamed(self, event: Event) -> Event:
+        """Give a message an id of its own that has the id of an earlier one, which is over.
+
+        Some agents call every reply the same; it would become part of the first one, and not be seen.
+        """
+        match event:
+            case TextMessageStartEvent() | TextMessageChunkEvent() | ReasoningMessageStartEvent():
+                self._name_anew(event.message_id)
+            case ToolCallStartEvent() | ToolCallChunkEvent() if event.tool_call_id not in self._known:
+                self._name_anew(event.parent_message_id)
+        for name in _MESSAGE_IDS if self._fresh else ():
+            ours = self._fresh.get(getattr(event, name, None) or "")
+            if ours is not None and not isinstance(event, ToolCallResultEvent):
+                return event.model_copy(update={name: ours})
+        return event
+
+    def _name_anew(self, theirs: str | None) -> None:
+        over = theirs in self._messages and theirs != self._before[-1].id
+        if theirs is not None and over and theirs not in self._fresh:
+            self._fresh[theirs] = fresh_message_id()
+
     def _begin(self, theirs: str, name: str, parent: str | None) -> None:
         key = parent or theirs or fresh_message_id()
         if theirs and key in self._streamed and self._streamed[key].call(theirs):
             return  # the same call goes on
-        ours = theirs if theirs and theirs not in self._used else fresh_call_id()
+        ours = theirs if theirs and theirs not in self._used and theirs not in self._known else fresh_call_id()
         self._used.add(theirs)
         self._remember(ours, theirs)
         # As in the reducer: a call without a parent makes a message of its own id.
@@ -329,19 +377,32 @@ class CallReader:
             self._theirs[ours] = theirs
 
     def _snapshot(self, messages: Sequence[Message]) -> list[Message]:
-        messages = [without_repetitions(message) for message in messages]
+        messages = [without_repetitions(message) for message in self._named(messages)]
         result = settled(messages, self._before, self._streamed.values(), self._theirs)
         for theirs, ours in zip(messages, result, strict=True):
             if isinstance(theirs, AssistantMessage) and isinstance(ours, AssistantMessage):
                 self._learn(theirs, ours)
         return result
 
+    def _named(self, messages: Sequence[Message]) -> list[Message]:
+        """Give what was streamed just now the id that it got there, where a snapshot has the agent's own."""
+        left, found = dict(self._fresh), list(messages)
+        for place in range(len(found) - 1, -1, -1):
+            message = found[place]
+            told = self._streamed.get(left.get(message.id, ""))
+            if told is None or not isinstance(message, AssistantMessage):
+                continue
+            calls = {call.id for call in message.tool_calls or ()}
+            if (message.content or "") == told.text and calls == {call.provider_id for call in told.calls}:
+                found[place] = message.model_copy(update={"id": left.pop(message.id)})
+        return found
+
     def _learn(self, theirs: AssistantMessage, ours: AssistantMessage) -> None:
         """Keep what was only now given an id: the next snapshot shows the same message again."""
         calls = [call for call in ours.tool_calls or () if call.id not in self._known]
         if not calls or ours.id in self._streamed:
             return
-        message = StreamedMessage(id=ours.id, text=ours.content or "")
+        message = StreamedMessage(id=ours.id, said=Pieces(ours.content or ""))
         for call, settled_call in zip(theirs.tool_calls or (), ours.tool_calls or (), strict=True):
             told = StreamedCall(id=settled_call.id, provider_id=call.id, name=settled_call.function.name)
             message.calls.append(told)

@@ -1,13 +1,15 @@
 """The seam between a session and whatever asks the questions."""
 
 import inspect
+import re
 import sys
 from collections.abc import AsyncIterator
-from typing import Protocol, TypeGuard, cast, runtime_checkable
+from typing import Final, Protocol, TypeGuard, cast, runtime_checkable
 
 from ag_ui.core import BaseEvent, Event, MessagesSnapshotEvent, RunAgentInput, RunFinishedEvent
 from pydantic import BaseModel
 
+from hitl_nb._text import visible_line
 from hitl_nb.agents._ids import UniqueCalls
 from hitl_nb.agents.chat import ChatAgent
 from hitl_nb.agents.flow import AnyFlow, FlowAgent
@@ -32,6 +34,9 @@ class Agent(Protocol):
 AnyAgent = Agent | AnyFlow | type[AnyFlow] | str
 """What a session takes: an agent, a CrewAI Flow class or instance, the address of an AG-UI server."""
 
+_ADDRESS: Final = re.compile(r"://|:\d+(/|$)")
+"""What somebody means as one; anything else is rather the name of a model."""
+
 
 def agent_of(thing: object) -> Agent:
     """Return the agent for what a user hands to ``Session``.
@@ -41,9 +46,15 @@ def agent_of(thing: object) -> Agent:
             object whose ``run(input)`` yields AG-UI events, e.g. ``ag_ui_langgraph.LangGraphAgent``.
 
     Raises:
-        AgentDefinitionError: It is none of these.
+        AgentDefinitionError: It is none of these; the name of a model is for `ChatAgent`.
         MissingExtraError: A URL, and the extra ``[http]`` is not installed.
     """
+    if isinstance(thing, str) and not _ADDRESS.search(thing):
+        raise AgentDefinitionError(
+            f"`{visible_line(thing)}` is not the address of a server. For a model that litellm knows write "
+            f"`Session(ChatAgent({visible_line(thing)!r}))` with `from hitl_nb.agents import ChatAgent`; for a server "
+            '`Session("http://localhost:8000/agent")`.'
+        )
     if isinstance(thing, str):
         return HttpAgent(thing)
     if _is_flow(thing):
@@ -93,6 +104,11 @@ class _ForeignAgent:
 
     def __repr__(self) -> str:
         return repr(self._agent)
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether it says so of itself."""
+        return bool(getattr(self._agent, "takes_images", False))
 
     async def run(self, input: RunAgentInput) -> AsyncIterator[Event]:  # noqa: A002 - AG-UI's name
         """Run it once; yields its events as they would arrive over a wire."""

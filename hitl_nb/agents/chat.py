@@ -12,8 +12,15 @@ from ag_ui.core import (
     PROTOCOL_VERSION,
     AssistantMessage,
     ContentPart,
+    CustomEvent,
     Event,
     Message,
+    ReasoningEncryptedValueEvent,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
@@ -28,11 +35,22 @@ from ag_ui.core import (
     UserMessage,
 )
 
-from hitl_nb._history import tool_calls
 from hitl_nb._library import library
-from hitl_nb.agents._arguments import presentable_call
 from hitl_nb.agents._call_assembler import CallAssembler, Fragment
 from hitl_nb.agents._ids import fresh_message_id
+from hitl_nb.agents._litellm import (
+    EMPTY,
+    FINISHED,
+    UNUSUAL,
+    Listening,
+    Reply,
+    Thoughts,
+    extra_of,
+    provider_of,
+    sealed,
+    sendable,
+)
+from hitl_nb.agui import tool_calls
 from hitl_nb.errors import AgentDefinitionError, UsageError
 
 _Json = dict[str, object]
@@ -40,6 +58,8 @@ _Json = dict[str, object]
 _OURS = ("messages", "tools", "stream")
 _ONLY_WITH_TOOLS = ("parallel_tool_calls", "tool_choice")
 """Without tools OpenAI and vllm answer these with 400, and `tools: []`, too."""
+
+_FREE_CHOICES = (None, "auto", "none")
 
 
 class ChatAgent:
@@ -71,6 +91,14 @@ class ChatAgent:
         self._system = system
         self._options = options
 
+    @property
+    def takes_images(self) -> bool:
+        """Whether the model looks at pictures, as far as litellm knows."""
+        try:
+            return bool(self._litellm.supports_vision(model=self._model))
+        except Exception:
+            return False
+
     def __repr__(self) -> str:
         return f"ChatAgent({self._model})"
 
@@ -82,27 +110,34 @@ class ChatAgent:
         """
         yield RunStartedEvent(thread_id=input.thread_id, run_id=input.run_id, protocol_version=PROTOCOL_VERSION)
         try:
-            async with aclosing(await self._ask(input)) as chunks:
+            async with aclosing(Listening(await self._ask(input))) as chunks:
                 reply = _Answer(input)
                 async for chunk in chunks:
-                    for event in reply.feed(chunk):
+                    for event in reply.feed(chunk, chunks.thought):
                         yield event
-                    if reply.finish_reason is not None:
+                    if chunks.reply.finish_reason is not None:
                         # litellm goes on for up to seconds after the last word: it builds the whole response again.
                         break
         except Exception as error:
             yield RunErrorEvent(message=f"{type(error).__name__}: {error}", code="MODEL_ERROR")
             raise
-        for event in reply.finish():
+        for event in reply.finish(chunks.reply):
             yield event
         outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=reply.calls.ids or None)
         yield RunFinishedEvent(thread_id=input.thread_id, run_id=input.run_id, outcome=outcome)
 
     async def _ask(self, input: RunAgentInput) -> AsyncGenerator["_Chunk", None]:  # noqa: A002
         options = {"tools": [_openai_tool(tool) for tool in input.tools or ()], **self._options}
+        choice = input.forwarded_props.get("toolChoice") if isinstance(input.forwarded_props, dict) else None
+        if choice is not None:
+            options["tool_choice"] = choice
         if not options["tools"]:
             options = {key: value for key, value in options.items() if key not in ("tools", *_ONLY_WITH_TOOLS)}
-        messages = openai_messages(input.messages, self._system)
+        elif input.messages and input.messages[-1].role == "tool" and options.get("tool_choice") not in _FREE_CHOICES:
+            # It has called what it had to; told so again, it would never come to its last word.
+            del options["tool_choice"]
+        where = {key: self._options.get(key) for key in ("custom_llm_provider", "api_base")}
+        messages = openai_messages(input.messages, self._system, provider_of(self._litellm, self._model, **where))
         stream: AsyncGenerator[_Chunk, None] = await self._litellm.acompletion(
             model=self._model, messages=messages, stream=True, **options
         )
@@ -112,11 +147,11 @@ class ChatAgent:
 # -- what the model is sent ---------------------------------------------------------------------------------------
 
 
-def openai_messages(messages: Iterable[Message], system: str | None = None) -> list[_Json]:
+def openai_messages(messages: Iterable[Message], system: str | None = None, provider: str = "") -> list[_Json]:
     """Return the history in OpenAI's form, which litellm takes for every provider.
 
     No `id` and no null fields, since strict providers answer them with 400. Activities and reasoning are for people
-    and stay here.
+    and stay here; what the provider itself has thought goes back to it, in its own form.
 
     Raises:
         UsageError: A user message holds something other than text and images.
@@ -127,7 +162,8 @@ def openai_messages(messages: Iterable[Message], system: str | None = None) -> l
             calls = [_openai_call(call) for call in message.tool_calls or ()]
             # OpenAI wants the key `content` when there are no calls, and takes null beside them.
             content: _Json = {"content": message.content or ""} if message.content or not calls else {}
-            sent.append({"role": "assistant", **content, **({"tool_calls": calls} if calls else {})})
+            thought = {"encrypted_value": message.encrypted_value}
+            sent.append({"role": "assistant", **content, **({"tool_calls": calls} if calls else {}), **thought})
         elif isinstance(message, ToolMessage):
             content = {"content": _openai_content(message.content)}
             sent.append({"role": "tool", "tool_call_id": message.tool_call_id, **content})
@@ -135,12 +171,12 @@ def openai_messages(messages: Iterable[Message], system: str | None = None) -> l
             sent.append({"role": "user", "content": _openai_content(message.content)})
         elif message.role in ("system", "developer"):
             sent.append({"role": message.role, "content": message.content})
-    return sent
+    return sendable(sent, provider, Thoughts())
 
 
 def _openai_call(call: ToolCall) -> _Json:
-    function = presentable_call(call).function
-    return {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": function.arguments}}
+    function: _Json = {"name": call.function.name, "arguments": call.function.arguments}
+    return {"id": call.id, "type": "function", "function": function, "encrypted_value": call.encrypted_value}
 
 
 def _openai_content(content: str | Sequence[ContentPart]) -> object:
@@ -176,13 +212,18 @@ class _Answer:
         self._id = fresh_message_id()
         used = [call.id for call in tool_calls(input.messages)]
         self.calls = CallAssembler(self._id, used, [tool.name for tool in input.tools or ()])
-        self.finish_reason: str | None = None
         self._talking = False
+        self._thinking = ""
+        """The id of the message of thoughts that is open."""
 
-    def feed(self, chunk: "_Chunk") -> Iterator[Event]:
+    def feed(self, chunk: "_Chunk", thought: str) -> Iterator[Event]:
+        if thought:
+            yield from self._think(thought)
         if not chunk.choices:  # usage, or a content filter's remark
             return
         choice = chunk.choices[0]
+        if choice.delta.content or choice.delta.tool_calls:
+            yield from self._stop_thinking()
         if text := choice.delta.content:
             if not self._talking:
                 self._talking = True
@@ -194,13 +235,36 @@ class _Answer:
                 continue
             index: int | None = getattr(piece, "index", None)
             name, arguments = function.name or "", function.arguments or ""
-            yield from self.calls.feed(Fragment(index=index, id=piece.id or "", name=name, arguments=arguments))
-        self.finish_reason = choice.finish_reason
+            extra = extra_of(piece)
+            fragment = Fragment(index=index, id=piece.id or "", name=name, arguments=arguments, extra=extra)
+            yield from self.calls.feed(fragment)
 
-    def finish(self) -> Iterator[Event]:
+    def finish(self, reply: Reply) -> Iterator[Event]:
+        yield from self._stop_thinking()
         if self._talking:
             yield TextMessageEndEvent(message_id=self._id)
-        yield from self.calls.finish(self.finish_reason)
+        yield from self.calls.finish(reply.finish_reason)
+        something = self._talking or bool(self.calls.ids)
+        if something and (value := sealed(reply.provider, reply.fields)):
+            yield ReasoningEncryptedValueEvent(subtype="message", entity_id=self._id, encrypted_value=value)
+        for call_id, extra in self.calls.extras.items():
+            if value := sealed(reply.provider, extra):
+                yield ReasoningEncryptedValueEvent(subtype="tool-call", entity_id=call_id, encrypted_value=value)
+        if (ending := reply.finish_reason if something else EMPTY) in UNUSUAL:
+            yield CustomEvent(name=FINISHED, value=ending)
+
+    def _think(self, thought: str) -> Iterator[Event]:
+        if not self._thinking:
+            self._thinking = fresh_message_id()
+            yield ReasoningStartEvent(message_id=self._thinking)
+            yield ReasoningMessageStartEvent(message_id=self._thinking, role="reasoning")
+        yield ReasoningMessageContentEvent(message_id=self._thinking, delta=thought)
+
+    def _stop_thinking(self) -> Iterator[Event]:
+        if self._thinking:
+            yield ReasoningMessageEndEvent(message_id=self._thinking)
+            yield ReasoningEndEvent(message_id=self._thinking)
+            self._thinking = ""
 
 
 class _Piece(Protocol):

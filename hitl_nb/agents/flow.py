@@ -24,6 +24,11 @@ from ag_ui.core import (
     Event,
     Message,
     MessagesSnapshotEvent,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
@@ -43,15 +48,17 @@ from ag_ui.core import (
 )
 from pydantic import BaseModel
 
-from hitl_nb._history import open_calls, tool_calls
 from hitl_nb._library import library
-from hitl_nb.agents._arguments import presentable
-from hitl_nb.agents._ids import StreamedCall, StreamedMessage, fresh_call_id, fresh_message_id, settled
+from hitl_nb._steps import Kickoff, in_tool
+from hitl_nb.agents._call_assembler import fresh_call_id, presentable
+from hitl_nb.agents._ids import StreamedCall, StreamedMessage, fresh_message_id, settled
+from hitl_nb.agents._litellm import FINISHED, FOR_PEOPLE, Thoughts, endings, hearing
+from hitl_nb.agui import open_calls, tool_calls
 from hitl_nb.errors import AgentDefinitionError
 
 _Json = dict[str, object]
 
-_RESERVED = {"messages", "copilotkit", "tools", "context", "id", "ag-ui"}
+RESERVED = frozenset({"messages", "copilotkit", "tools", "context", "id", "ag-ui"})
 """Keys of a Flow's state that belong to the protocol, not to the user's shared state."""
 
 
@@ -94,10 +101,10 @@ class FlowAgent:
             Exception: Whatever the Flow raised, itself, after a ``RUN_ERROR`` event.
         """
         flow = self._fresh()
-        translator = _Translator(input.messages)
+        translator, thoughts = _Translator(input.messages), Thoughts(input.messages)
         yield RunStartedEvent(thread_id=input.thread_id, run_id=input.run_id, protocol_version=PROTOCOL_VERSION)
         events: asyncio.Queue[_BusEvent | None] = asyncio.Queue()
-        task = asyncio.create_task(_kickoff(flow, input, events), name=f"hitl_nb flow {input.run_id}")
+        task = asyncio.create_task(_kickoff(flow, input, events, thoughts), name=f"hitl_nb flow {input.run_id}")
         try:
             while (event := await events.get()) is not None:
                 for translated in translator.translate(event):
@@ -109,7 +116,7 @@ class FlowAgent:
             except Exception as error:
                 yield RunErrorEvent(message=f"{type(error).__name__}: {error}", code="FLOW_ERROR")
                 raise
-            for final in _final_events(flow, input, translator):
+            for final in _final_events(flow, input, translator, thoughts):
                 yield final
         finally:
             if not task.done():
@@ -127,16 +134,32 @@ class FlowAgent:
 # -- running it ---------------------------------------------------------------------------------------------------
 
 
-async def _kickoff(flow: AnyFlow, input: RunAgentInput, events: "asyncio.Queue[_BusEvent | None]") -> None:  # noqa: A002
+_TOOL_IS_RUNNING = {"tool_usage_started": True, "tool_usage_finished": False, "tool_usage_error": False}
+
+
+async def _kickoff(
+    flow: AnyFlow,
+    input: RunAgentInput,  # noqa: A002 - AG-UI's name
+    events: "asyncio.Queue[_BusEvent | None]",
+    thoughts: Thoughts,
+) -> None:
     loop = asyncio.get_running_loop()
 
+    kickoff = Kickoff()
+
     def sink(source: object, event: _BusEvent) -> None:
+        # In the context of whoever emits: the step itself, a tool that a model in it has called.
+        kind = getattr(event.type, "value", event.type)
+        if kind == "method_execution_started" and source is flow:
+            kickoff.enter(str(event.method_name))
+        elif kind in _TOOL_IS_RUNNING:
+            in_tool(_TOOL_IS_RUNNING[kind])
         # Sync methods of a Flow emit from worker threads.
         if source is flow:
             loop.call_soon_threadsafe(events.put_nowait, event)
 
     try:
-        with _quiet_console(), _streaming_into(sink, flow):
+        with _quiet_console(), _streaming_into(sink, flow), hearing(_crewai_module("litellm"), thoughts):
             await flow.kickoff_async(inputs=_inputs(input))
     finally:
         loop.call_soon_threadsafe(events.put_nowait, None)
@@ -146,12 +169,20 @@ def _inputs(input: RunAgentInput) -> _Json:  # noqa: A002
     endpoint = _crewai_module("ag_ui_crewai.endpoint")
     inputs: _Json = endpoint.crewai_prepare_inputs(
         state=input.state or {},
-        messages=presentable(input.messages),
+        messages=[_without_thought(it) for it in presentable(input.messages) if it.role not in FOR_PEOPLE],
         tools=input.tools or [],
         context=input.context or [],
         forwarded_props=input.forwarded_props,
     )
     return inputs | {"id": input.thread_id}
+
+
+def _without_thought(message: Message) -> Message:
+    """Return the message as a Flow gets it: it may send it past litellm, and what is sealed is no provider's word."""
+    if not isinstance(message, AssistantMessage):
+        return message
+    calls = [it.model_copy(update={"encrypted_value": None}) for it in message.tool_calls or ()]
+    return message.model_copy(update={"encrypted_value": None} | ({"tool_calls": calls} if calls else {}))
 
 
 @contextmanager
@@ -179,11 +210,17 @@ def _quiet_console() -> Iterator[None]:
     yield
 
 
-def _final_events(flow: AnyFlow, input: RunAgentInput, translator: "_Translator") -> Iterator[Event]:  # noqa: A002
+def _final_events(
+    flow: AnyFlow,
+    input: RunAgentInput,  # noqa: A002 - AG-UI's name
+    translator: "_Translator",
+    thoughts: Thoughts,
+) -> Iterator[Event]:
     convert = _crewai_module("ag_ui_crewai.sdk").litellm_messages_to_ag_ui_messages
     state = _state(flow)
-    converted: list[Message] = convert(state["messages"])
-    messages = settled(converted, input.messages, translator.streamed)
+    raw = [it for it in cast("list[object]", state["messages"]) if thoughts.role(it) != "reasoning"]
+    converted: list[Message] = convert(raw)
+    messages = settled(_with_thoughts(converted, raw, thoughts), input.messages, translator.streamed)
     pending = [call.id for call in open_calls(messages)]
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -191,12 +228,27 @@ def _final_events(flow: AnyFlow, input: RunAgentInput, translator: "_Translator"
                 if call.id in pending:
                     yield from translator.announce(message.id, call)
     yield MessagesSnapshotEvent(messages=messages)
-    yield StateSnapshotEvent(snapshot={key: value for key, value in state.items() if key not in _RESERVED})
+    for ending in endings(thoughts.heard):
+        yield CustomEvent(name=FINISHED, value=ending)
+    yield StateSnapshotEvent(snapshot={key: value for key, value in state.items() if key not in RESERVED})
     yield RunFinishedEvent(
         thread_id=input.thread_id,
         run_id=input.run_id,
         outcome=RunFinishedSuccessOutcome(pending_tool_call_ids=pending or None),
     )
+
+
+def _with_thoughts(messages: Sequence[Message], raw: Sequence[object], thoughts: Thoughts) -> list[Message]:
+    """Return the messages with what was thought for them, which the conversion leaves out."""
+    found: list[Message] = []
+    for message, given in zip(messages, raw, strict=True):
+        of_message, of_calls = thoughts.of(given) if isinstance(message, AssistantMessage) else (None, {})
+        if isinstance(message, AssistantMessage) and (of_message or of_calls):
+            calls = [it.model_copy(update={"encrypted_value": of_calls.get(it.id)}) for it in message.tool_calls or ()]
+            update = {"encrypted_value": of_message, "tool_calls": calls or None}
+            message = message.model_copy(update={key: it for key, it in update.items() if it})
+        found.append(message)
+    return found
 
 
 def _state(flow: AnyFlow) -> _Json:
@@ -242,6 +294,18 @@ class _BusEvent(Protocol):
     snapshot: object
 
 
+_THINKING: dict[object, Callable[[_BusEvent], Event]] = {
+    "REASONING_START": lambda event: ReasoningStartEvent(message_id=event.message_id),
+    "REASONING_MESSAGE_START": lambda event: ReasoningMessageStartEvent(message_id=event.message_id, role="reasoning"),
+    "REASONING_MESSAGE_CONTENT": lambda event: ReasoningMessageContentEvent(
+        message_id=event.message_id, delta=event.delta or ""
+    ),
+    "REASONING_MESSAGE_END": lambda event: ReasoningMessageEndEvent(message_id=event.message_id),
+    "REASONING_END": lambda event: ReasoningEndEvent(message_id=event.message_id),
+}
+"""What `copilotkit_stream` tells of thoughts; not the sealed values, of which it does not say what they are."""
+
+
 class _Translator:
     """CrewAI's events of one Flow run → AG-UI events, balanced, in order, with ids that stay the same.
 
@@ -279,6 +343,8 @@ class _Translator:
         elif kind == "TOOL_CALL_RESULT":
             yield from self.flush()
             yield from self._result(event)
+        elif kind in _THINKING:
+            yield _THINKING[kind](event)
         elif kind == "CUSTOM":
             yield CustomEvent(name=event.name, value=event.value)
         elif kind == "STATE_SNAPSHOT":
@@ -318,7 +384,7 @@ class _Translator:
         if message.id not in self._open_texts:
             self._open_texts.append(message.id)
             yield TextMessageStartEvent(message_id=message.id, role="assistant")
-        message.text += delta
+        message.said.add(delta)
         yield TextMessageContentEvent(message_id=message.id, delta=delta)
 
     def _call_chunk(self, message: StreamedMessage, event: _BusEvent) -> Iterator[Event]:
@@ -334,10 +400,9 @@ class _Translator:
             self._open_calls.append(call.id)
             yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name, parent_message_id=message.id)
         # What comes behind a complete object is a repetition, or another call under the same id.
-        text = call.arguments.head
-        if len(text) > call.told:
-            yield ToolCallArgsEvent(tool_call_id=call.id, delta=text[call.told :])
-            call.told = len(text)
+        if new := call.arguments.take():
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=new)
+            call.told += len(new)
 
     def _result(self, event: _BusEvent) -> Iterator[Event]:
         found = (it.call(event.tool_call_id) for it in reversed(self.streamed))

@@ -19,12 +19,21 @@ tool call while they are being written. The behaviour is that of the released we
 """
 
 from hitl_nb._doors import all_at_home
-from hitl_nb.agui._chunk_events import ChunkExpander, expand_chunks
-from hitl_nb.agui._events import parse_event
-from hitl_nb.agui._partial import PartialArgs
+from hitl_nb.agui._events import ChunkExpander, expand_chunks, parse_event
+from hitl_nb.agui._fragments import PartialArgs
+from hitl_nb.agui._fragments import WholeTexts as WholeTexts
+from hitl_nb.agui._messages import PLACEHOLDER as PLACEHOLDER
+from hitl_nb.agui._messages import Grown as Grown
+from hitl_nb.agui._messages import Proven as Proven
+from hitl_nb.agui._messages import check as check
+from hitl_nb.agui._messages import open_calls as open_calls
+from hitl_nb.agui._messages import paired as paired
+from hitl_nb.agui._messages import tool_calls as tool_calls
+from hitl_nb.agui._messages import without_torn_calls as without_torn_calls
 from hitl_nb.agui._reduce import Conversation, apply
 from hitl_nb.agui._verify import Verifier, verify
 
+# For users. `x as x` above is what the other rooms of the house take; it is promised to nobody else.
 __all__ = [
     "ChunkExpander",
     "Conversation",

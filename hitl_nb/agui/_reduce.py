@@ -5,7 +5,6 @@ Which event goes where is the table behind `Conversation`; an event that names s
 and skipped, as is a patch that does not fit.
 """
 
-import logging
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -44,13 +43,24 @@ from ag_ui.core import (
 )
 from pydantic_core import to_jsonable_python
 
-from hitl_nb.agui._message_list import MessageList
+from hitl_nb._text import logger
+from hitl_nb.agui._messages import MessageList
 from hitl_nb.errors import ProtocolError
 
-_logger = logging.getLogger("hitl_nb.agui")
+_logger = logger("hitl_nb.agui")
 _Document = TypeVar("_Document")
 
 _CHUNKS = frozenset({EventType.TEXT_MESSAGE_CHUNK, EventType.TOOL_CALL_CHUNK, EventType.REASONING_MESSAGE_CHUNK})
+_BESIDE = frozenset(
+    {
+        EventType.TEXT_MESSAGE_CONTENT,
+        EventType.REASONING_MESSAGE_CONTENT,
+        EventType.TOOL_CALL_ARGS,
+        EventType.STATE_SNAPSHOT,
+        EventType.STATE_DELTA,
+    }
+)
+"""What nobody reads a text for."""
 _OFTEN_LOCAL = frozenset({"activity", "reasoning"})
 _CLASS_OF_ROLE: dict[str, type[Message]] = {
     "assistant": AssistantMessage,
@@ -75,10 +85,15 @@ class Conversation:
     Args:
         messages: The history so far. Neither the list nor a message in it is changed.
         state: The shared state so far, any JSON value.
+        before: The conversation as it was in an earlier run: what is known of its messages is not looked for again, and
+            it is of no use any more.
     """
 
     state: Any
     """The shared state. A delta makes a new object; the old one stays as it was."""
+
+    took_patch: bool
+    """Whether the last delta of the shared state fitted."""
 
     pending_interrupts: list[Interrupt]
     """What the last run stopped at and wants to hear about before it goes on; empty after any other end of a
@@ -88,23 +103,36 @@ class Conversation:
     """The tool calls that the last run leaves to the client: as RUN_FINISHED names them, or else those it
     started and did not answer."""
 
-    def __init__(self, messages: Iterable[Message] = (), state: object = None) -> None:
-        self._list = MessageList(list(messages))
+    def __init__(
+        self, messages: Iterable[Message] = (), state: object = None, *, before: "Conversation | None" = None
+    ) -> None:
+        if before is not None:
+            before._join()
+        self._list: MessageList = MessageList([]) if before is None else before._list
+        self._list.begin(list(messages))
         self.state = state
+        self.took_patch = True
         self.pending_interrupts = []
         self.pending_tool_call_ids = []
         # In the order in which they were started: a dict, since a set has none.
         self._started: dict[str, None] = {}
         self._answered: set[str] = set()
+        self._growing: dict[int, tuple[Message | FunctionCall, str, list[str]]] = {}
+        """By Python's id, what grows, the name of its text, and the fragments that are not in there yet."""
 
     @property
     def messages(self) -> list[Message]:
-        """The history. Between runs the list is yours to change; during a run the events do it."""
+        """The history. Between runs the list is yours to change; during a run the events do it.
+
+        Read it again after an event: the fragments of a text are joined when somebody looks, not as each comes.
+        """
+        self._join()
         return self._list.items
 
     @messages.setter
     def messages(self, messages: Iterable[Message]) -> None:
-        self._list = MessageList(list(messages))
+        self._join()
+        self._list.begin(list(messages))
 
     def apply(self, event: Event) -> None:
         """Take one event; its cost does not grow with the history, except for starts, results and snapshots.
@@ -116,9 +144,20 @@ class Conversation:
             ProtocolError: A chunk: put a `ChunkExpander` in front.
         """
         if rule := _RULES.get(event.type):
+            if event.type not in _BESIDE:
+                self._join()
             rule(self, event)
         elif event.type in _CHUNKS:
             raise ProtocolError(f"`{event.type.value}` has to be expanded first; write `apply(expand_chunks(events))`.")
+
+    def _grow(self, what: Message | FunctionCall, name: str, delta: str) -> None:
+        """Add a fragment: to put each into the text would copy all of it each time."""
+        self._growing.setdefault(id(what), (what, name, []))[2].append(delta)
+
+    def _join(self) -> None:
+        for what, name, fragments in self._growing.values():
+            setattr(what, name, "".join((getattr(what, name), *fragments)))
+        self._growing.clear()
 
     # -- runs and whole histories -----------------------------------------------------------------------------
 
@@ -126,8 +165,7 @@ class Conversation:
         """Let go of the last run's messages, and take in those the echoed input holds and we do not."""
         self._started.clear()
         self._answered.clear()
-        # A new one around the same messages: what the last run made belongs to whoever holds it from now on.
-        self._list = MessageList(self._list.items)
+        self._list.begin(self._list.items)
         if event.input is not None:
             known = {message.id for message in self.messages}
             for message in event.input.messages:
@@ -163,7 +201,7 @@ class Conversation:
         self.state = event.snapshot
 
     def _patch_state(self, event: StateDeltaEvent) -> None:
-        self.state = _patched(self.state, event.delta, "the shared state")
+        self.state, self.took_patch = _patched(self.state, event.delta, "the shared state")
 
     # -- text and reasoning: messages that grow by fragments --------------------------------------------------
 
@@ -183,8 +221,9 @@ class Conversation:
         if message is None or isinstance(message, ActivityMessage):
             _logger.warning("Skipped a fragment: there is no message `%s` to add it to", event.message_id)
             return
-        so_far = message.content if isinstance(message.content, str) else ""
-        message.content = so_far + event.delta
+        if not isinstance(message.content, str):
+            message.content = ""
+        self._grow(message, "content", event.delta)
         _merge_metadata(message, event)
 
     def _end_text(self, event: TextMessageEndEvent | ReasoningMessageEndEvent) -> None:
@@ -244,7 +283,7 @@ class Conversation:
         if call is None:
             _logger.warning("Skipped arguments: there is no tool call `%s`", event.tool_call_id)
             return
-        call.function.arguments += event.delta
+        self._grow(call.function, "arguments", event.delta)
         _merge_metadata(call, event)
 
     def _end_call(self, event: ToolCallEndEvent) -> None:
@@ -297,7 +336,7 @@ class Conversation:
             return
         _merge_metadata(activity, event)
         before = activity.content
-        activity.content = _patched(before, event.patch, f"the activity `{event.message_id}`")
+        activity.content, _ = _patched(before, event.patch, f"the activity `{event.message_id}`")
         if activity.content is not before:
             activity.activity_type = event.activity_type
 
@@ -356,8 +395,8 @@ def _merge_metadata(target: Message | ToolCall, event: Event) -> None:
         target.metadata = {**(target.metadata or {}), **event.metadata}
 
 
-def _patched(document: _Document, operations: Iterable[object], what: str) -> _Document:
-    """Return the patched document as a new object (RFC 6902): all of the operations apply, or none does.
+def _patched(document: _Document, operations: Iterable[object], what: str) -> tuple[_Document, bool]:
+    """Return the patched document as a new object (RFC 6902), and whether they fit: all operations apply, or none.
 
     A patch that does not fit is logged and skipped, and the document comes back as it was: the sender's
     picture of it is stale, and the snapshot that ends a run puts it right. `what` names the document in the
@@ -371,5 +410,5 @@ def _patched(document: _Document, operations: Iterable[object], what: str) -> _D
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError) as error:
         # TypeError: how older versions of jsonpatch say that a step leads into a number or a string.
         _logger.warning("Skipped a patch of %s: %s", what, error)
-        return document
-    return patched
+        return document, False
+    return patched, True

@@ -5,35 +5,34 @@ There is no list of them: a card is known once its class is defined, ours like a
 
 import functools
 import json
-import logging
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
 
 from hitl_nb._calls import Call, Handle, Turn
 from hitl_nb._frontend import linked, scoped, stylesheet, with_others
-from hitl_nb.cards._card import Card, known_cards
+from hitl_nb._text import logger
+from hitl_nb.cards._card import Card, Plain, known_cards
 from hitl_nb.cards.form import Form
-from hitl_nb.cards.plain import Plain
 from hitl_nb.errors import FrontendError
 
-_log = logging.getLogger("hitl_nb")
+_log = logger()
 
 
 def card_of(call: Call) -> Card:
-    """Give the card of a call, the same one every time: its own built-in card, or the default one.
+    """Return the card of a call, the same one every time: its own built-in card, or the default one.
 
     Raises:
         Exception: Whatever its own card raised when it was made; `fall_back` then gives another.
     """
     handle = Handle.of(call)
     if handle.card is None:
-        handle.card = call.render(call) if _is_card(call.render) else _default(call)
+        handle.card = call.render(call) if _is_card(call.render) else _default_card(call)
     card: Card = handle.card
     return card
 
 
-def _default(call: Call) -> Card:
+def _default_card(call: Call) -> Card:
     """A form wherever anything is known about the arguments or the answer."""
     return Plain(call) if call.args_type is None and call.answer_type is None else Form(call)
 
@@ -60,14 +59,19 @@ def rendered(call: Call, turn: Turn) -> Any:
 def fall_back(call: Call) -> Card:
     """Draw the call by the plain view from now on: a card that fails must neither hide nor approve a question."""
     _log.exception("The card of `%s` (%s) failed; the plain view is shown instead", call.name, call.id)
-    Handle.of(call).card = Plain(call)
+    Handle.of(call).card = _instead(call) or Plain(call)
     return card_of(call)
 
 
 def use_default(call: Call) -> None:
     """Draw the call by the default card from now on, or by the plain view where that is what failed."""
     handle = Handle.of(call)
-    handle.card = Plain(call) if type(handle.card) is Form else _default(call)
+    handle.card = _instead(call) or (Plain(call) if type(handle.card) is Form else _default_card(call))
+
+
+def _instead(call: Call) -> Card | None:
+    card = Handle.of(call).card
+    return card.instead() if isinstance(card, Card) else None
 
 
 def has_preview(call: Call) -> bool:

@@ -1,30 +1,35 @@
-"""The widgets of a run: one anywidget a list of cards, and users' own widgets between such lists.
+"""The widgets of a run: one anywidget a list of cards, and other widgets between such lists, as live figures.
 
 One comm serves all cards and messages of a list: a thousand cards are on screen in 0.2 s, where a comm each takes
 seconds.
 """
 
 import asyncio
-from collections.abc import Callable
+import html
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import anywidget
 import ipywidgets
 import traitlets
 
+from hitl_nb._calls import Call
+from hitl_nb._limits import words_of
+from hitl_nb._text import logger, visible
+from hitl_nb.cards._figures import drawn_of, figure_words, figures_in, live, load, maker_of, picture_of_figure
 from hitl_nb.cards._protocol import Item, Updates
 from hitl_nb.cards._registry import all_cards, script, style
-
-FLUSH = 0.05
-"""Seconds between two updates at most: a comm message costs more than what is in it."""
+from hitl_nb.cards._sights import Sights
 
 
 class CardList(anywidget.AnyWidget):
     """Draws items in order.
 
     Args:
-        on_answer: Called in the loop's thread with a ``respond``, ``decline`` or ``failed`` message of the browser.
-        on_drawn: Called when a browser says that it is there.
+        on_answer: Called in the loop's thread with a ``respond``, ``decline``, ``draft``, ``look``, ``ask`` or
+            ``failed`` message.
+        on_drawn: Called when a browser says that it is there, and whether it draws anything.
+        draft_of: Gives what a person has begun at an item.
     """
 
     # Read when the first run is shown, not at import.
@@ -39,13 +44,17 @@ class CardList(anywidget.AnyWidget):
     def _stylesheet(self) -> str:
         return style()
 
-    def __init__(self, on_answer: Callable[[dict[str, Any]], None], on_drawn: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        on_answer: Callable[[dict[str, Any]], None],
+        on_drawn: Callable[[], None],
+        draft_of: Callable[[str], Any] = lambda key: None,
+    ) -> None:
         super().__init__()
         self.draws = frozenset(all_cards())
         """The cards that it can draw: those that were known when it began."""
         self._loop = asyncio.get_running_loop()
-        self._updates = Updates(self.send, on_answer, on_drawn)
-        self._timer: asyncio.TimerHandle | None = None
+        self._updates = Updates(self.send, on_answer, on_drawn, draft_of)
         self.on_msg(self._receive)
 
     @property
@@ -54,37 +63,46 @@ class CardList(anywidget.AnyWidget):
         return self._updates.have
 
     @property
+    def sights(self) -> Sights:
+        """Where it is drawn."""
+        return self._updates.sights
+
+    @property
     def seq(self) -> int:
         """The number of the newest update."""
         return self._updates.seq
 
     def put(self, item: Item, *, soon: bool = True) -> None:
         """Show an item, replacing the one with its key; `soon` waits for more changes, else it goes at once."""
-        if not self._updates.put(item):
-            return
-        if not soon:
-            self.flush()
-        elif self._timer is None:
-            self._timer = self._loop.call_later(FLUSH, self.flush)
+        self._updates.show(item, soon=soon)
+
+    def put_later(self, key: str, make: Callable[[], Item]) -> None:
+        """Show the item that `make` gives when the next update goes."""
+        self._updates.show_later(key, make)
+
+    def drop(self, keys: Iterable[str]) -> None:
+        """Show some items no more."""
+        self._updates.drop(keys)
 
     def finish(self) -> None:
         """Send what is left and let the browser stop asking."""
-        self._updates.live = False
-        self.flush(always=True)
+        self._updates.finish()
 
-    def acknowledge(self, call_id: str, *, click: str | None, accepted: bool, error: str | None) -> None:
+    def acknowledge(
+        self, call_id: str, *, click: str | None, accepted: bool, error: str | None, undone: bool, late: bool
+    ) -> None:
         """Tell the browser what became of its answer."""
-        self.flush()
-        self._updates.tell(op="answered", call_id=call_id, click=click, accepted=accepted, error=error)
+        self._updates.acknowledge(call_id, click=click, accepted=accepted, error=error, undone=undone, late=late)
 
-    def flush(self, *, always: bool = False) -> None:
+    def reply(self, call_id: str, *, ask: object, **found: Any) -> None:
+        """Give the browser what a card has asked for."""
+        self._updates.reply(call_id, ask=ask, **found)
+
+    def flush(self) -> None:
         """Send all changed items as one message."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._updates.flush(always=always)
+        self._updates.flush()
 
-    def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
+    def _receive(self, _widget: object, content: object, _buffers: object) -> None:
         # ipykernel 7.0-7.3 runs this in a subshell's thread.
         self._loop.call_soon_threadsafe(self._updates.receive, content)
 
@@ -100,20 +118,23 @@ class Slots:
 
     Args:
         new_list: Makes another list.
+        mounts: Whether widgets can stand between lists. Where not (marimo draws no ipywidgets but anywidgets), there is
+            one list.
     """
 
-    def __init__(self, new_list: Callable[[], CardList]) -> None:
+    def __init__(self, new_list: Callable[[], CardList], *, mounts: bool = True) -> None:
         self._new_list = new_list
+        self.mounts = mounts
         self.lists = [new_list()]
         """All lists; new items go to the last one."""
-        self.box = ipywidgets.VBox(self.lists)
+        self.box: ipywidgets.DOMWidget = ipywidgets.VBox(self.lists) if mounts else self.lists[0]
         """What is displayed."""
         self._homes: dict[str, CardList] = {}
         self._widgets: dict[str, Any] = {}
         self._reserved = ""
 
     def home_of(self, key: str, card: str = "") -> CardList:
-        """Give the list that the item with this key stands in; a new one comes last.
+        """Return the list that the item with this key stands in; a new one comes last.
 
         Args:
             key: The key.
@@ -123,7 +144,7 @@ class Slots:
             if self._reserved:
                 self._begin_list()
             self._homes[key] = self.lists[-1]
-        if card and card not in self._homes[key].draws:
+        if card and card not in self._homes[key].draws and self.mounts:
             if card not in self.lists[-1].draws:
                 self._begin_list()
             self._homes[key] = self.lists[-1]
@@ -132,11 +153,13 @@ class Slots:
     def reserve(self, key: str) -> None:
         """Keep the place below this item, the last one, for a widget: what comes next begins another list."""
         self.home_of(key)
-        self._reserved = key
+        self._reserved = key if self.mounts else ""
 
-    def mount(self, key: str, widget: Any) -> None:
+    def mount(self, key: str, widget: object) -> None:
         """Put a widget below its item, in the place of an earlier one."""
         home = self.home_of(key)
+        if not self.mounts:
+            return
         self.unmount(key)
         if home is self.lists[-1]:
             self._begin_list()
@@ -144,6 +167,15 @@ class Slots:
         children = list(self.box.children)
         children.insert(children.index(home) + 1, widget)
         self.box.children = tuple(children)
+
+    def place(self, key: str, widget: object) -> None:
+        """Put this widget, or none, below its item, if another one stands there now."""
+        if self._widgets.get(key) is widget:
+            return
+        if widget is None:
+            self.unmount(key)
+        else:
+            self.mount(key, widget)
 
     def unmount(self, key: str) -> None:
         """Take away the widget of this item, if it has one."""
@@ -166,3 +198,69 @@ class Slots:
         self._reserved = ""
         self.lists.append(self._new_list())
         self.box.children = (*self.box.children, self.lists[-1])
+
+
+# -- figures below their card -----------------------------------------------------------------------------------------
+
+_log = logger()
+_MOST = 12
+"""Figures of one question that are live; all of them are told in words."""
+
+_FIRST = 2.0
+"""Seconds in which the live figures load before pictures are made: an exporter may start a browser of its own."""
+
+
+class Figures:
+    """The live figures of one view.
+
+    Args:
+        slots: Where things stand in it.
+        redraw: Draws a call again, or what is kept of it.
+    """
+
+    def __init__(self, slots: Slots, redraw: Callable[[Call], None]) -> None:
+        self._slots, self._redraw = slots, redraw
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._made: dict[str, list[Any]] = {}
+
+    def show(self, call: Call) -> None:
+        """Put the figures in what a call is about below it, if there are any."""
+        found = list(figures_in(call.args))[:_MOST]
+        if found and call.occurrence not in self._tasks:
+            self._slots.reserve(call.occurrence)
+            self._tasks[call.occurrence] = asyncio.get_running_loop().create_task(self._shown(call, found))
+
+    def hide(self, call: Call) -> None:
+        """Take them away; pictures that are still being made come into the record."""
+        self._slots.release(call.occurrence)
+        for widget in self._made.pop(call.occurrence, ()):
+            widget.close()
+
+    async def _shown(self, call: Call, found: Sequence[tuple[str, Any]]) -> None:
+        boxes = [box for name, figure in found for box in await self._live(call, name, figure)]
+        if boxes and not call.decided:
+            self._slots.mount(call.occurrence, ipywidgets.VBox(boxes))
+        await asyncio.sleep(_FIRST)
+        for _, figure in found:
+            picture = await asyncio.to_thread(picture_of_figure, figure)
+            kept = picture if isinstance(picture, list) else ["em", {}, f"{figure_words(figure)}. {picture}"]
+            drawn_of(call)[id(figure)] = [kept]
+            self._redraw(call)
+
+    async def _live(self, call: Call, name: str, figure: object) -> list[Any]:
+        """The widget of a figure, below what it is called; nothing where it cannot be live, which its words say."""
+        maker = maker_of(figure)
+        try:
+            if maker is None or call.decided:
+                return []
+            await asyncio.to_thread(load, maker)
+            widget = live(figure)
+        except Exception as error:
+            why = f"`{error.name}` is not installed" if isinstance(error, ImportError) else words_of(error)
+            _log.info("A figure of %s is not shown live: %s", maker, why)
+            drawn_of(call)[id(figure)] = [["em", {}, f"{figure_words(figure)}. Not live here: {why}."]]
+            self._redraw(call)
+            return []
+        if not isinstance(figure, ipywidgets.Widget):
+            self._made.setdefault(call.occurrence, []).append(widget)
+        return [ipywidgets.HTML(f"<b>{html.escape(visible(name or 'figure'))}</b>"), widget]

@@ -21,6 +21,9 @@ class Approval(Card):
         call: The call.
         risk: Whether a mistake is cheap (``low``) or not (``high``); None says nothing.
         ask_reason: Whether the person may (``optional``) or must (``required``) say why; None asks for no reason.
+        sample_ok: Whether a long table may be approved without its last page having been opened.
+        one_key: Whether the keys Y and N, which stand on the buttons, answer at once; not where the risk is high or a
+            reason is required.
     """
 
     module: ClassVar[str | Path] = "approval"
@@ -33,6 +36,8 @@ class Approval(Card):
         *,
         risk: Literal["low", "high"] | None = None,
         ask_reason: Literal["optional", "required"] | None = None,
+        sample_ok: bool = False,
+        one_key: bool = False,
     ) -> None:
         super().__init__(call)
         if risk not in (None, "low", "high") or ask_reason not in (None, "optional", "required"):
@@ -40,14 +45,21 @@ class Approval(Card):
                 f"`Approval` knows no `risk={risk!r}, ask_reason={ask_reason!r}`. "
                 'Write `render=partial(Approval, risk="high", ask_reason="required")`.'
             )
-        self._risk, self._ask_reason = risk, ask_reason
+        if one_key and (risk == "high" or ask_reason == "required"):
+            raise ToolDefinitionError(
+                f"`Approval(risk={risk!r}, ask_reason={ask_reason!r})` is not answered by one key: a yes of high risk "
+                "takes a second look, and a reason has to be written. Leave out `one_key=True`."
+            )
+        self.risk, self._ask_reason = risk, ask_reason
+        self.sample_ok, self.one_key = sample_ok, one_key
 
     def props(self) -> dict[str, Any]:
-        """Give the rows to read, the risk and whether there is a reason to give."""
-        return {"rows": self.context(), "risk": self._risk, "reason": self._ask_reason}
+        """Return the rows to read, the risk and whether there is a reason to give."""
+        keys = {"keys": True} if self.one_key else {}
+        return {"rows": self.context(), "risk": self.risk, "reason": self._ask_reason, **keys}
 
     def answer(self, value: Any) -> Any:
-        """Give the yes in the form that the answer type takes.
+        """Return the yes in the form that the answer type takes.
 
         Raises:
             InvalidValue: It is no yes, the reason is missing, or the answer type takes none of these forms.
@@ -74,7 +86,7 @@ class Approval(Card):
         if proposal is not None:
             yield proposal.value
 
-    def _reason_in(self, value: Any) -> str | None:
+    def _reason_in(self, value: object) -> str | None:
         if not isinstance(value, Mapping) or value.get("approved") is not True:
             raise InvalidValue("The card sent no approval.")
         reason = value.get("reason")
@@ -94,11 +106,11 @@ class Approval(Card):
         return self.call.respond(self.answer(value), reason=self._reason_in(value))
 
     def headline(self) -> str:
-        """Give the decision; a no that came as an answer (from a rule, say) is a no."""
+        """Return the decision; a no that came as an answer (from a rule, say) is a no."""
         answer = self.call.answer
         no = answer is False or value_of(answer, "approved") is False
         return "Answered: no" if no else approved_headline(self.call)
 
     def rows(self) -> Sequence[Row]:
-        """Give what it was about, and what code has changed in it where code has answered."""
+        """Return what it was about, and what code has changed in it where code has answered."""
         return [*argument_rows(self.call), *change_rows(self.call)]

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from hitl_nb._calls import AnswerType, Call, Handle, edits_of, is_as_proposed, proposal_of
-from hitl_nb._schema import MISSING, FormNode, apply_edits, blank_of, form_of, hide_secrets, layout_of, to_wire
+from hitl_nb._schema import MISSING, FormNode, apply_edits, blank_of, form_of, hide_secrets, layout_of, node_at, to_wire
+from hitl_nb._text import suspicious, visible, visible_tree
 from hitl_nb.cards._card import (
     Card,
     Row,
@@ -20,18 +21,18 @@ from hitl_nb.cards._card import (
     approved_headline,
     argument_rows,
     change_rows,
-    row_props,
+    hider_of,
     rows_of,
     value_of,
 )
-from hitl_nb.cards._text import suspicious, visible, visible_tree
+from hitl_nb.cards._faults import one_a_place
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 # -- what a form is about: the proposal to review, or the answer to give -------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class FormPage:
     """A form, and the value it starts from."""
 
     mode: Literal["review", "answer"]
@@ -53,8 +54,8 @@ class Page:
     """The argument that it is; empty for all of them."""
 
 
-def page_of(call: Call, initial: Any = MISSING) -> Page:
-    """Give the page for a call with complete arguments.
+def page_of(call: Call, initial: object = MISSING) -> FormPage:
+    """Return the page for a call with complete arguments.
 
     Args:
         call: The call.
@@ -72,7 +73,7 @@ def page_of(call: Call, initial: Any = MISSING) -> Page:
             "Write `answer=` with its type."
         )
     form = form_of(proposal.checks)
-    return Page(
+    return FormPage(
         mode="review",
         form=form,
         value=proposal.value,
@@ -82,42 +83,42 @@ def page_of(call: Call, initial: Any = MISSING) -> Page:
     )
 
 
-def preview_of(call: Call) -> Page:
-    """Give the page while the model writes: as far as it is there, and as it will most likely be."""
+def preview_of(call: Call) -> FormPage:
+    """Return the page while the model writes: as far as it is there, and as it will most likely be."""
     args = call.args if isinstance(call.args, dict) else {}
     if call.answer_type is None:
         return _preview(call.args_type, args)
     wanted = form_of(call.answer_type)
     whole = form_of(call.args_type) if call.args_type is not None else None
-    if whole is not None and _alike(whole, wanted):
+    if whole is not None and _same_kind(whole, wanted):
         return _preview(call.answer_type, args)
     children = whole.children if whole is not None else ()
-    if len(children) == 1 and children[0][1].kind in _STRUCTURED and _alike(children[0][1], wanted):
+    if len(children) == 1 and children[0][1].kind in _STRUCTURED and _same_kind(children[0][1], wanted):
         name = str(children[0][0])
         return _preview(call.answer_type, value_of(args, name), name)
     return _answer_page(call, MISSING)
 
 
-def _preview(checks: Any, value: Any, name: str = "") -> Page:
+def _preview(checks: Any, value: Any, name: str = "") -> FormPage:
     form = form_of(checks)
     value = blank_of(form)[0] if value is None else value
-    return Page(mode="review", form=form, value=value, layout=layout_of(form, value), checks=checks, name=name)
+    return FormPage(mode="review", form=form, value=value, layout=layout_of(form, value), checks=checks, name=name)
 
 
-def _answer_page(call: Call, initial: Any) -> Page:
+def _answer_page(call: Call, initial: object) -> FormPage:
     if call.answer_type is None:
         raise ToolDefinitionError(
             f"`{call.name}` says nothing about its answer, so there is no form for it. Write `answer=` with its type."
         )
     form = form_of(call.answer_type)
     value, layout = blank_of(form) if initial is MISSING else (initial, layout_of(form, initial))
-    return Page(mode="answer", form=form, value=value, layout=layout, checks=call.answer_type)
+    return FormPage(mode="answer", form=form, value=value, layout=layout, checks=call.answer_type)
 
 
 _STRUCTURED: Final = frozenset({"list", "table", "object", "dict", "tuple"})
 
 
-def _alike(first: FormNode, second: FormNode) -> bool:
+def _same_kind(first: FormNode, second: FormNode) -> bool:
     """Whether two nodes take the same values; what they are called does not matter."""
     return _bare(first) == _bare(second)
 
@@ -146,24 +147,24 @@ class Form(Card):
     def __init__(self, call: Call, *, initial: Any = MISSING) -> None:
         super().__init__(call)
         self._initial = initial
-        self._opened: Page | None = None
+        self._opened: FormPage | None = None
         self._errors: list[dict[str, Any]] = []
 
     def props(self) -> dict[str, Any]:
-        """Give the form tree, the value with its secrets hidden, what to read beside it, and the errors by path."""
+        """Return the form tree, the value with its secrets hidden, what to read beside it, and the errors by path."""
         page = self._page()
         return {
             "form": page.form.to_wire(),
             "value": to_wire(hide_secrets(page.value, page.form)),
             "layout": page.layout,
-            "rows": row_props(argument_rows(self.call)) if page.mode == "answer" else [],
+            "rows": self.context() if page.mode == "answer" else [],
             "mode": page.mode,
             "instead": self._takes_words(page),
             "errors": self._errors,
         }
 
     def shown(self) -> tuple[dict[str, Any], bool]:
-        """Give `props`, exact where the person edits, with every invisible character written out."""
+        """Return `props`, exact where the person edits, with every invisible character written out."""
         props = self.props()
         form, in_form = readable_form(props["form"])
         value, layout, in_value = readable_value(props["value"], props["layout"])
@@ -173,7 +174,7 @@ class Form(Card):
         return props | shown, in_form or in_value or in_rows
 
     def answer(self, value: Any) -> Any:
-        """Give the value of ``{"edits": [...]}``: the proposal itself if nothing was changed.
+        """Return the value of ``{"edits": [...]}``: the proposal itself if nothing was changed.
 
         Raises:
             InvalidValue: `errors` has the path of each fault.
@@ -199,38 +200,59 @@ class Form(Card):
                 final = self._page().value  # also after a change that was taken back: the identical object
             return self.call.respond(final)
         except InvalidValue as error:
-            self._errors = error.errors
-            Handle.of(self.call).problem(str(error))
-            raise
+            self._errors = one_a_place(error.errors, self._node_at)
+            words = self._in_words(self._errors) or str(error)
+            Handle.of(self.call).problem(words)
+            raise InvalidValue(words, error.errors) from error
+
+    def _in_words(self, errors: list[dict[str, Any]]) -> str:
+        """What is wrong, each with the title of its field; a few of them, the others are marked."""
+        named = [
+            f"{self._title_of(error['path'])}: {_lower(error['message'])}" if error["path"] else error["message"]
+            for error in errors
+        ]
+        more = f" And {len(named) - _NAMED} more, which are marked." if len(named) > _NAMED else ""
+        return "; ".join(named[:_NAMED]) + more
+
+    def _title_of(self, path: Sequence[str | int]) -> str:
+        node = self._node_at(path)
+        last = next((step for step in reversed(path) if isinstance(step, str)), "")
+        place = "".join(f" {step + 1}" for step in path[-1:] if isinstance(step, int))
+        return ((node.title if node is not None else "") or last or "Entry") + place
+
+    def _node_at(self, path: Sequence[str | int]) -> FormNode | None:
+        page = self._page()
+        return node_at(page.form, page.value, tuple(path))
 
     def headline(self) -> str:
-        """Give what became of the proposal."""
+        """Return what became of the proposal."""
         if self.call.edits:
             return approved_headline(self.call)
         return "Confirmed" if self._is_as_proposed() else "Answered"
 
     def rows(self) -> Sequence[Row]:
-        """Give what was asked, what was answered, and every change with what was there before."""
+        """Return what was asked, what was answered, and every change with what was there before."""
         if not self.call.approved:
             return argument_rows(self.call)
         if self.call.edits:
             page = self._page()
-            return [*rows_of(self.call.answer, page.form, page.name), *change_rows(self.call)]
+            rows = rows_of(self.call.answer, page.form, page.name, hider=hider_of(page.checks))
+            return [*rows, *change_rows(self.call)]
         answer = [] if self.call.answer is None or self._is_as_proposed() else [answer_row(self.call)]
         return [*argument_rows(self.call), *answer]
 
-    def _page(self) -> Page:
+    def _page(self) -> FormPage:
         if self.call.status == "inProgress":
             return preview_of(self.call)
         if self._opened is None:
             self._opened = page_of(self.call, self._initial)
         return self._opened
 
-    def _takes_words(self, page: Page) -> bool:
+    def _takes_words(self, page: FormPage) -> bool:
         # The code behind a checkpoint can read no words; a declined one has its reason.
         return page.mode == "review" and self.call.kind == "tool"
 
-    def _decide_instead(self, words: Any) -> bool:
+    def _decide_instead(self, words: object) -> bool:
         if isinstance(words, str) and words.strip():
             if getattr(self.call.answer_type, "type", None) is str:
                 return self.call.respond(words)
@@ -242,7 +264,14 @@ class Form(Card):
         return self._initial is MISSING and is_as_proposed(self.call)
 
 
-def _edits_in(value: Any) -> list[Mapping[str, Any]]:
+_NAMED: Final = 3
+
+
+def _lower(words: str) -> str:
+    return words[:1].lower() + words[1:].removesuffix(".")
+
+
+def _edits_in(value: object) -> list[Mapping[str, Any]]:
     edits = value.get("edits") if isinstance(value, Mapping) else None
     if not isinstance(edits, list) or not all(isinstance(edit, Mapping) for edit in edits):
         raise InvalidValue('The card sent no list of edits. Send `{"edits": []}` for none.')
@@ -262,7 +291,7 @@ _WORDS: Final = frozenset({"title", "description", "note", "label"})
 
 
 def readable_form(form: Wire) -> tuple[Wire, bool]:
-    """Give a form tree (as of `FormNode.to_wire`) with readable words, and whether any of them hid something."""
+    """Return a form tree (as of `FormNode.to_wire`) with readable words, and whether any of them hid something."""
     if isinstance(form, list):
         parts = [readable_form(part) for part in form]
         return [part for part, _ in parts], any(found for _, found in parts)
@@ -281,7 +310,7 @@ def readable_form(form: Wire) -> tuple[Wire, bool]:
 
 
 def readable_value(value: Wire, layout: list[dict[str, Any]]) -> tuple[Wire, list[dict[str, Any]], bool]:
-    """Give a value (as of `to_wire`) and its layout, with a JSON box wherever a text hides something."""
+    """Return a value (as of `to_wire`) and its layout, with a JSON box wherever a text hides something."""
     boxes: list[Steps] = []
     shown = _boxed(value, [], boxes)
     if not boxes:
@@ -310,7 +339,7 @@ def _boxed(wire: Wire, path: Steps, boxes: list[Steps]) -> Wire:
 
 def _boxed_object(entries: list[Any], path: Steps, boxes: list[Steps]) -> Wire:
     # A key that hides something cannot be shown as a label: the whole object becomes JSON text.
-    if any(isinstance(key, str) and suspicious(key) for key, _ in entries):
+    if any(suspicious(key) if isinstance(key, str) else key.get("$") == "escaped" for key, _ in entries):
         boxes.append(path)
     shown = [[_escaped(key), _boxed(part, [*path, _key(key)], boxes)] for key, part in entries]
     return {"$": "object", "entries": shown}

@@ -1,17 +1,18 @@
-"""A list of proposed steps to tick and untick, as in the CrewAI guide's own example – with the example's fault gone.
+"""Steps: a proposed list to tick and untick, as in the CrewAI guide's own example, and the progress of a live state.
 
 On the web the guide's `StepReview` mounts while the arguments still stream, freezes an empty list and loses the
-person's choice (facts/copilotkit.md §0.1). Here the choice is made from the complete, validated steps.
+person's choice. Here the choice is made from the complete, validated steps.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from pydantic import BaseModel
+
 from hitl_nb._calls import Call
 from hitl_nb._schema import readable
-from hitl_nb.cards._card import Card, Row, answer_row, change_rows, names_of, value_of
-from hitl_nb.cards._text import plain
+from hitl_nb.cards._card import Card, Row, answer_row, change_rows, names_of, plain, value_of
 from hitl_nb.errors import InvalidValue, ToolDefinitionError
 
 
@@ -47,7 +48,7 @@ class StepReview(Card):
         self._on, self._off = on, off
 
     def props(self) -> dict[str, Any]:
-        """Give label and tick of each step that is there so far."""
+        """Return label and tick of each step that is there so far."""
         return {
             "steps": [
                 {"label": self._text_of(step), "checked": self._is_on(step), "note": None} for step in self._steps()
@@ -55,7 +56,7 @@ class StepReview(Card):
         }
 
     def answer(self, value: Any) -> list[Any]:
-        """Give the steps with the statuses that were chosen."""
+        """Return the steps with the statuses that were chosen."""
         steps = self._steps()
         checked = value.get("checked") if isinstance(value, Mapping) else None
         if not isinstance(checked, list) or [type(tick) for tick in checked] != [bool] * len(steps):
@@ -63,7 +64,7 @@ class StepReview(Card):
         return [self._with_tick(step, tick) for step, tick in zip(steps, checked, strict=True)]
 
     def headline(self) -> str:
-        """Give the count, as on the button; steps that an answer left out count as well."""
+        """Return the count, as on the button; steps that an answer left out count as well."""
         answered = self._answered()
         if answered is None:
             return "Answered"
@@ -71,13 +72,13 @@ class StepReview(Card):
         return f"Confirmed {chosen} of {max(len(answered), len(self._steps()))} steps"
 
     def rows(self) -> Sequence[Row]:
-        """Give the steps as answered, and what was changed besides the ticks; before an answer, as proposed."""
+        """Return the steps as answered, and what was changed besides the ticks; before an answer, as proposed."""
         answered = self._answered() if self.call.approved else None
         if answered is not None:
             return [*self._step_rows(answered), *change_rows(self.call, without=self._is_tick)]
         return [*self._step_rows(self._steps()), *([answer_row(self.call)] if self.call.approved else [])]
 
-    def _step_rows(self, steps: Sequence[Any]) -> list[Row]:
+    def _step_rows(self, steps: Sequence[object]) -> list[Row]:
         return [Row(text=self._text_of(step), mark=self._mark(step)) for step in steps]
 
     def _answered(self) -> list[Any] | None:
@@ -87,7 +88,7 @@ class StepReview(Card):
         answered = answer if isinstance(answer, list) else self._list_in(answer)
         return answered if isinstance(answered, list) else None
 
-    def _is_tick(self, change: Mapping[str, Any]) -> bool:
+    def _is_tick(self, change: Mapping[str, object]) -> bool:
         """Whether a change is one that the marks show: a step that was ticked or unticked."""
         ticks = [readable(self._on), readable(self._off)]
         values = [change[side] for side in ("from", "to") if side in change]
@@ -95,7 +96,7 @@ class StepReview(Card):
             str(change["path"]).endswith(f"].{self._status}") and len(values) == 2 and all(v in ticks for v in values)
         )
 
-    def _mark(self, step: Any) -> Literal["on", "off", ""]:
+    def _mark(self, step: object) -> Literal["on", "off", ""]:
         # A refusal ticks nothing: a reader must not take the proposal for what was approved.
         if self.call.decided and (not self.call.approved or self._answered() is None):
             return ""
@@ -114,13 +115,13 @@ class StepReview(Card):
             f'`render=lambda call: StepReview(call, field="steps")`, or a tool with `steps: list[Step]`.'
         )
 
-    def _list_in(self, args: Any) -> Any:
+    def _list_in(self, args: object) -> Any:
         if self._field is not None:
             return value_of(args, self._field)
         values = (value_of(args, name) for name in names_of(args))
         return next((value for value in values if isinstance(value, list)), None)
 
-    def _text_of(self, step: Any) -> str:
+    def _text_of(self, step: object) -> str:
         if isinstance(step, str):
             return step
         text = value_of(step, self._label)
@@ -129,7 +130,7 @@ class StepReview(Card):
             return "" if self.call.status == "inProgress" else plain(step)
         return plain(text)
 
-    def _is_on(self, step: Any) -> bool:
+    def _is_on(self, step: object) -> bool:
         return bool(value_of(step, self._status, None) == self._on)
 
     def _with_tick(self, step: Any, tick: bool) -> Any:
@@ -139,3 +140,60 @@ class StepReview(Card):
         if isinstance(step, dict):
             return {**step, self._status: status}
         return step.model_copy(update={self._status: status})
+
+
+# -- the progress of steps --------------------------------------------------------------------------------------------
+
+_SIGNS = {"done": "✓", "now": "●", "later": "○", "failed": "✕"}
+_DONE = frozenset({"completed", "complete", "done", "finished", "true", "success"})
+_NOW = frozenset({"executing", "running", "in_progress", "inprogress", "active", "started"})
+_FAILED = frozenset({"failed", "error"})
+_BAR = 20
+
+
+class Checklist:
+    """Draws the steps in a shared state as a checklist with its progress: ``session.render_state(Checklist("steps"))``.
+
+    Args:
+        field: The key of the list in the state.
+        label: The key of a step's words; default: the first of ``description``, ``title``, ``name``.
+        status: The key of how far a step is: ``completed``, ``done`` or True, ``executing``, ``failed``, others.
+
+    Raises:
+        ToolDefinitionError: `field` is no text.
+    """
+
+    def __init__(self, field: str = "steps", *, label: str | None = None, status: str = "status") -> None:
+        if not isinstance(field, str):
+            raise ToolDefinitionError(
+                f'`Checklist` takes the key of the list, not `{type(field).__name__}`. Write `Checklist("steps")`.'
+            )
+        self.field, self.label, self.status = field, label, status
+
+    def __call__(self, state: object) -> str | None:
+        """Give the checklist as Markdown; None as long as there are no steps."""
+        steps = state.get(self.field) if isinstance(state, Mapping) else None
+        rows = [self._row(step) for step in steps] if isinstance(steps, list) else []
+        if not rows:
+            return None
+        done = sum(kind == "done" for kind, _ in rows)
+        full = round(_BAR * done / len(rows))
+        lines = [f"- {_SIGNS[kind]} {f'**{words}**' if kind == 'now' else words}" for kind, words in rows]
+        return "\n".join([f"{'▰' * full}{'▱' * (_BAR - full)} {done} of {len(rows)} done", "", *lines])
+
+    def _row(self, step: object) -> tuple[str, str]:
+        if isinstance(step, BaseModel):
+            step = step.model_dump(mode="json")
+        if not isinstance(step, Mapping):
+            return "later", _line(step)
+        names = [self.label] if self.label else ["description", "title", "name"]
+        words = next((step[name] for name in names if step.get(name) is not None), "…")
+        far = str(step.get(self.status, step.get("done", ""))).lower()
+        kind = "done" if far in _DONE else "now" if far in _NOW else "failed" if far in _FAILED else "later"
+        return kind, _line(words)
+
+
+def _line(words: object) -> str:
+    """Words as they are: a step is no place for marks of its own."""
+    line = " ".join(str(words).split())
+    return "".join(f"\\{sign}" if sign in "\\`*_[]<>#|~!" else sign for sign in line)

@@ -13,8 +13,7 @@
 """
 
 from hitl_nb._doors import all_at_home
-from hitl_nb.crewai._gate import ToolGate, approve_tools
-from hitl_nb.crewai._install import Installation, install, uninstall
+from hitl_nb.crewai._install import Installation, ToolGate, approve_tools, install, uninstall
 
 __all__ = ["Installation", "ToolGate", "approve_tools", "install", "uninstall"]
 

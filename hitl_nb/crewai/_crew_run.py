@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final
 from pydantic import StringConstraints
 
 from hitl_nb._library import library
+from hitl_nb._limits import running_loop
 from hitl_nb._waiting import loop_answers
 from hitl_nb.errors import Cancelled, LoopBlockedError, UsageError
 from hitl_nb.interrupts import home_loop, interrupt
@@ -143,7 +144,7 @@ def ask_from_thread(message: str, payload: object = None, **options: Any) -> Any
         LoopBlockedError: The loop that brings the answer stands still.
         Exception: All that `interrupt` raises.
     """
-    if _loop_here() is not None:
+    if running_loop() is not None:
         raise UsageError(
             f"{message!r} was asked in a way that blocks the loop which has to bring the answer. In an async step "
             "write `answer = await hitl_nb.interrupt(...)`, or `await asyncio.to_thread(...)` around the call."
@@ -180,14 +181,7 @@ def _home() -> asyncio.AbstractEventLoop | None:
     try:
         return home_loop()
     except UsageError:
-        return _loop_here()
-
-
-def _loop_here() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+        return running_loop()
 
 
 # -- the doors ------------------------------------------------------------------------------------------------

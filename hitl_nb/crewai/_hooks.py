@@ -9,7 +9,6 @@ sent before the error came would be sent six times for one yes.
 
 import functools
 import inspect
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -17,10 +16,11 @@ from typing import Any, Protocol
 
 from hitl_nb._calls import frozen, print_of
 from hitl_nb._encoding import encode_refusal
+from hitl_nb._text import logger
 from hitl_nb.crewai._crew_run import Stop, framework, replaced
 from hitl_nb.errors import HitlError, InvalidValue, NotApproved, UsageError
 
-_log = logging.getLogger("hitl_nb")
+_log = logger()
 
 Hook = Callable[..., object]
 
@@ -214,7 +214,7 @@ def _closed(hook: Hook, call: ToolCall, aborted: type[Exception]) -> Hook:
 # -- one approval is one run ---------------------------------------------------------------------------------------
 
 
-class Grant:
+class ToolGrant:
     """The right to run a tool once."""
 
     def __init__(self, call: ToolCall) -> None:
@@ -265,12 +265,12 @@ class Grant:
         )
 
 
-_grants: ContextVar[tuple[Grant, ...]] = ContextVar("hitl_nb_tool_grants", default=())
+_grants: ContextVar[tuple[ToolGrant, ...]] = ContextVar("hitl_nb_tool_grants", default=())
 
 
 def grant(call: ToolCall) -> None:
     """Let the tool run once, in this thread or task."""
-    _grants.set((*_grants.get(), Grant(call)))
+    _grants.set((*_grants.get(), ToolGrant(call)))
 
 
 def withdraw(arguments: object) -> None:

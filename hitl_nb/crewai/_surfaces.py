@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any, ClassVar, Final, Literal
 
 from hitl_nb.cards import Approval, Text
-from hitl_nb.cards.reply import QuickReply
+from hitl_nb.cards.words import QuickReply
 from hitl_nb.crewai._crew_run import WORDS, Stop, ask_from_coroutine, ask_from_thread, framework, replaced, stopping
 from hitl_nb.errors import Declined, Expired, NotApproved, UsageError
 
@@ -363,13 +363,13 @@ def _reviewing_async(default: Any) -> Callable[..., object]:
     return handle_feedback_async
 
 
-def _review(answer: Any, context: Any) -> object:
+def _review(answer: object, context: object) -> object:
     # A plain exception would have the agent do the whole task again, and ask again.
     with stopping():
         return ask_from_thread(**_review_of(answer, context))
 
 
-async def _review_async(answer: Any, context: Any) -> object:
+async def _review_async(answer: object, context: object) -> object:
     with stopping():
         return await ask_from_coroutine(**_review_of(answer, context))
 

@@ -6,18 +6,20 @@ import threading
 import uuid
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from typing_extensions import TypeVar
 
 from hitl_nb._awaiting import Unasked, Words, current_question, in_background, line_of
-from hitl_nb._calls import CHANGED, AnswerType, Call, Handle, Kind
+from hitl_nb._calls import CHANGED, AnswerType, Call, Handle, fingerprint, grace_of, why_ended
 from hitl_nb._encoding import encode
 from hitl_nb._kernel import current_kernel
-from hitl_nb._schema import MISSING
-from hitl_nb._tools import Renderer
+from hitl_nb._limits import TooMuch, refuse_endless
+from hitl_nb._schema import MISSING, readable
+from hitl_nb._steps import Again
 from hitl_nb._transcript import Transcript
 from hitl_nb._waiting import loop_answers
 from hitl_nb.errors import (
@@ -30,7 +32,8 @@ from hitl_nb.errors import (
     NotApproved,
     UsageError,
 )
-from hitl_nb.interrupts._sticky import Sticky
+from hitl_nb.interrupts._options import RAISE, Options, People
+from hitl_nb.interrupts._sticky import STICKS, Parking, Sticky, journal_of, type_of_answer
 from hitl_nb.journal import Journal, open_journal
 from hitl_nb.people import (
     Asking,
@@ -38,8 +41,8 @@ from hitl_nb.people import (
     Person,
     ask_in_turn,
     asking,
+    clicks_delivered,
     current_asking,
-    delivering,
     in_time,
     may_recall,
     people_of,
@@ -48,80 +51,6 @@ from hitl_nb.people import (
 )
 
 T = TypeVar("T")
-
-People = Person | Sequence[Person] | None
-"""Who is asked: somebody, several in a row, or, for None, those that are asked here anyway."""
-
-
-class _Raise:
-    def __repr__(self) -> str:
-        return "<raise Expired>"
-
-
-RAISE: Final = _Raise()
-"""The default of ``if_expired=``: no value."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """How a question is asked: what `interrupt`, `approve`, `ask`, `choose`, `review` and a gate have in common.
-
-    Raises:
-        UsageError: They contradict each other.
-    """
-
-    name: str
-    """A word for the kind of checkpoint; it becomes ``call.name``."""
-
-    kind: Kind = "interrupt"
-    """What the journal calls it."""
-
-    render: Renderer | None = None
-    """What draws it."""
-
-    timeout: float | None = None
-    """Seconds until nobody is waited for any longer."""
-
-    if_expired: object = RAISE
-    """The answer when time is up and nobody has answered."""
-
-    escalate_to: Person | None = None
-    """Who is asked when time is up."""
-
-    key: str | None = None
-    """The name under which the decision sticks."""
-
-    refresh: bool = False
-    """Whether it is asked although it sticks."""
-
-    people: People = None
-    """Who is asked."""
-
-    gated: bool = False
-    """Whether a function runs with the answer."""
-
-    def __post_init__(self) -> None:
-        if self.escalate_to is not None and not callable(self.escalate_to):
-            raise UsageError(
-                f"`escalate_to` is `{self.escalate_to!r}`, which cannot be asked. For a value that stands in for the "
-                "answer write `if_expired=`, for a person `timeout=60, escalate_to=NotebookPerson()`."
-            )
-        if self.escalate_to is not None and self.timeout is None:
-            raise UsageError(
-                "`escalate_to` is asked when time is up, and there is no `timeout`. "
-                "Write `timeout=60, escalate_to=person`."
-            )
-        if self.escalate_to is not None and self.if_expired is not RAISE:
-            raise UsageError(
-                "With `escalate_to` the question does not expire when `timeout` is over, so `if_expired` would never "
-                "count. Leave one out, or give both their time: "
-                "`people=Escalate(first, after=60, to=boss), timeout=120, if_expired=None`."
-            )
-        if callable(self.if_expired) and not isinstance(self.if_expired, type):
-            raise UsageError(
-                f"`if_expired` is a value, and `{self.if_expired!r}` can be asked. Write `escalate_to=`, which asks it "
-                "when time is up."
-            )
 
 
 def unasked(
@@ -154,13 +83,21 @@ def unasked(
         then: Makes something else of its answer; gets the call, and what decides it.
 
     Raises:
-        UsageError: The question has no words.
+        UsageError: The question has no words, or its payload is too deep, or no data.
     """
+    try:
+        refuse_endless(payload)
+    except TooMuch as error:
+        raise UsageError(
+            f"A question cannot be about this payload: {error}. Write plain data, e.g. `payload=rows`."
+        ) from error
     call = question(message, options, answer_type=answer_type, offer=offer, compares=compares, words=words)
     decide = partial(decided, call, payload, options)
+    line = line_of(function, message, more=more or payload is not None)
+    Handle.of(call).again = ask_again(line)
     return Unasked(
         decide if then is None else lambda: then(call, decide()),
-        Words(line_of(function, message, more=more or payload is not None), write),
+        Words(line, write),
         partial(on_stage, options.people),
     )
 
@@ -193,9 +130,10 @@ def question(
             '`await interrupt("Delete these rows?", rows)`.'
         )
     # Unique across kernels: the journal takes a known id for the question that it knows, and its answer with it.
-    return Call(
+    call = Call(
         id=f"interrupt_{uuid.uuid4().hex}",
         name=options.name,
+        title=options.title,
         kind=options.kind,
         message=message,
         answer_type=answer_type,
@@ -205,31 +143,101 @@ def question(
         compares=compares,
         words=words,
     )
+    handle = Handle.of(call)
+    handle.grace.seconds = grace_of(options.undo)
+    handle.if_expired = MISSING if options.if_expired is RAISE else options.if_expired
+    return call
 
 
-async def decided(call: Call, payload: object, options: Options) -> Any:
+def ask_again(line: str) -> str:
+    """Say how a question of the code is asked again."""
+    return f"Nothing waits for this answer any more. Run the cell again, or write: await {line}"
+
+
+def again_of(call: Call, payload: object, options: Options) -> Again | None:
+    """Return where a question stands, should the step that asks it run again; None where it is asked each time."""
+    current = current_asking()
+    of_a_model = options.kind == "tool" and not options.gated
+    if current is None or options.people is not None or options.refresh or of_a_model:
+        return None
+    try:
+        asked = fingerprint([call.kind, call.name, call.message, payload, type_of_answer(call.answer_type)])
+    except UsageError:  # it has no content that could be compared
+        return None
+    return current.transcript.memory.again(asked)
+
+
+def _recognised(call: Call, shown: object, again: Again, people: Sequence[Person], options: Options) -> bool:
+    """Decide a call as it was decided in an earlier round, if it was."""
+    decision, handle = again.decision, Handle.of(call)
+    if decision is None or (options.gated and decision.approves and not again.has_run):
+        return False
+    handle.preview(shown)
+    if not may_recall(call, people):
+        return False
+    is_offer = decision.outcome == "answered" and call.answer_type is None and call.offer is not MISSING
+    answer = call.offer if is_offer else decision.answer
+    by = f"{decision.by or 'somebody'} (decided before, for the same message)"
+    if not handle.settle(replace(decision, answer=answer, by=by, via="replay")):
+        return False
+    again.recognise()
+    return True
+
+
+def _keep(again: Again, call: Call, options: Options) -> None:
+    """Keep what was decided; a rule answers for itself the next time, but what it let through runs once, too."""
+    decision = Handle.of(call).decision
+    if decision is not None and decision.outcome in STICKS and (options.gated or decision.via != "policy"):
+        again.keep(decision)
+
+
+async def decided(call: Call, payload: object, options: Options, again: Again | None = None) -> Any:
     """Have a call decided by the people of the run that this code is part of, else by its own; gives the answer.
+
+    Args:
+        call: What is decided.
+        payload: What it is about.
+        options: How it is asked.
+        again: Where it stands; default: looked up here.
 
     Raises:
         Exception: All that `interrupt` raises.
     """
     current = current_asking()
-    journal = current.journal if current is not None else open_journal()
     people = options.people
-    with _part_of(current) if current is not None and people is None else _alone(people, journal) as here:
+    with _part_of(current) if current is not None and people is None else _alone(people) as here:
+        journal = here.journal
         everybody = [*here.people, *([] if options.escalate_to is None else [options.escalate_to])]
         sticky = Sticky(journal, options.key, call, payload, everybody)
-        shown = _shown(payload)
+        shown = _plain_payload(payload)
+        again = again or again_of(call, payload, options)
+        if again is not None and _recognised(call, shown, again, everybody, options):
+            here.show(call)
+            return _result(call)
         if not options.refresh and sticky.has_key:
             Handle.of(call).preview(shown)
             if may_recall(call, everybody) and sticky.recalled():
                 here.show(call)
                 return _result(call)
-        await Handle.of(call).open(shown, arguments=_as_json(shown), recorder=journal, gated=options.gated)
+        parking = Parking(journal, options.key, call, payload, everybody)
+        if not await _taken_up(parking, call, shown, everybody, options):
+            await Handle.of(call).open(shown, arguments=_json_text_of(shown), recorder=journal, gated=options.gated)
         try:
             return await _ask(here, call, options)
         finally:
             sticky.keep()
+            if again is not None:
+                _keep(again, call, options)
+            parking.keep()
+
+
+async def _taken_up(parking: Parking, call: Call, shown: object, people: Sequence[Person], options: Options) -> bool:
+    """Take up the question of an earlier run, unless a rule forbids it now, or cannot tell: as for any memory."""
+    handle = Handle.of(call)
+    if handle.found_by is None or options.refresh:
+        return False
+    handle.preview(shown)
+    return may_recall(call, people) and await parking.taken_up(shown, gated=options.gated)
 
 
 @contextmanager
@@ -242,20 +250,29 @@ def _part_of(run: Asking) -> Iterator[Asking]:
 
 
 @contextmanager
-def _alone(people: People, journal: Journal | None) -> Iterator[Asking]:
+def _alone(people: People) -> Iterator[Asking]:
     """Ask in a plain cell: on a screen of its own, or the one that was opened where the question was started."""
     started = current_question()
     staged = started.take_staged() if started is not None else None
-    chosen = people_of(people)
+    chosen, journal = people_of(people), journal_here(people)
     transcript = staged or _new_transcript(journal)
     if started is not None and staged is None:
         started.opened(transcript)
     with (
-        delivering(),
+        clicks_delivered(),
         nullcontext() if staged is not None else showing(chosen, transcript),
         asking(chosen, transcript, journal) as alone,
     ):
         yield alone
+
+
+def journal_here(people: People = None) -> Journal | None:
+    """Return the journal of a question that these people are asked here; None if nothing is recorded."""
+    current = current_asking()
+    if current is not None and people is None:
+        found: Journal | None = current.journal
+        return found
+    return journal_of(people_of(people)) or (current.journal if current is not None else open_journal())
 
 
 @contextmanager
@@ -278,16 +295,18 @@ def _new_transcript(journal: Journal | None) -> Transcript:
     return transcript
 
 
-def _as_json(shown: object) -> str:
+def _json_text_of(shown: object) -> str:
     try:
         return encode(shown)
     except InvalidValue:
-        return json.dumps({"value": repr(shown)})
+        return json.dumps({"value": readable(shown)})
 
 
 async def _ask(asking: Asking, call: Call, options: Options) -> Any:
     handle = Handle.of(call)
     try:
+        if options.timeout is not None and options.escalate_to is None:
+            handle.deadline = datetime.now(UTC) + timedelta(seconds=options.timeout), "Expires"
         asking.show(call)
         if options.escalate_to is not None and options.timeout is not None:
             boss = options.escalate_to
@@ -298,10 +317,13 @@ async def _ask(asking: Asking, call: Call, options: Options) -> Any:
                 handle.expire("nobody answered in time")
                 await handle.settled()
         return _result(call, options.if_expired)
-    except BaseException:
-        # Whatever went wrong, the question does not stay open behind the code that asked it.
+    except BaseException as error:
+        # Whatever went wrong, the question does not stay open behind the code that asked it; but for those who may
+        # still answer elsewhere.
+        if not handle.taken and handle.found_by is not None:
+            handle.park("the code that asked was ended")
         if not handle.taken:
-            handle.close("cancelled", "the code that asked was ended")
+            handle.close("aborted", why_ended(error))
         raise
 
 
@@ -321,7 +343,7 @@ def _result(call: Call, if_expired: object = RAISE) -> Any:
     decision = Handle.of(call).decision
     if decision is not None and decision.approves:
         if Handle.of(call).was_changed:
-            raise ChangedWhileWaiting(_words(call, f"cannot be approved: {CHANGED}"), call)
+            raise ChangedWhileWaiting(_sentence(call, f"cannot be approved: {CHANGED}"), call)
         return decision.answer
     outcome = "cancelled" if decision is None else decision.outcome
     reason = None if decision is None else decision.reason
@@ -329,14 +351,14 @@ def _result(call: Call, if_expired: object = RAISE) -> Any:
         return if_expired
     refusals: dict[str, type[NotApproved]] = {"declined": Declined, "expired": Expired}
     refusal = ChangedWhileWaiting if reason == CHANGED else refusals.get(outcome, Cancelled)
-    raise refusal(_words(call, f"was {outcome}{f': {reason}' if reason else ''}"), call)
+    raise refusal(_sentence(call, f"was {outcome}{f': {reason}' if reason else ''}"), call)
 
 
-def _words(call: Call, what: str) -> str:
+def _sentence(call: Call, what: str) -> str:
     return f"`{call.message}` {what}. Nothing was approved."
 
 
-def _shown(payload: object) -> Any:
+def _plain_payload(payload: object) -> Any:
     if payload is None:
         return {}
     return payload if isinstance(payload, dict) or hasattr(type(payload), "model_fields") else {"value": payload}

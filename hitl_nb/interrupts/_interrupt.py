@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Never, Protocol, cast, overload
+from typing import Any, Protocol, Unpack, cast, overload
 
 from typing_extensions import TypeVar
 
@@ -10,12 +10,12 @@ from hitl_nb._awaiting import Unasked
 from hitl_nb._calls import Kind
 from hitl_nb._schema import MISSING, validator_for
 from hitl_nb._tools import Renderer
-from hitl_nb.interrupts._deciding import RAISE, Options, People, run_blocking, unasked
+from hitl_nb.interrupts._deciding import run_blocking, unasked
+from hitl_nb.interrupts._options import RAISE, D, Options, People, Undoable
 from hitl_nb.people import Person
 
 T = TypeVar("T")
 P = TypeVar("P", default=bool)  # what is confirmed: the payload, else "yes"
-D = TypeVar("D", default=Never)  # what stands in for an answer that nobody gave: nothing
 
 
 class Interrupt(Protocol):
@@ -28,15 +28,7 @@ class Interrupt(Protocol):
         payload: object = None,
         *,
         answer: type[T],
-        name: str = "interrupt",
-        render: Renderer | None = None,
-        timeout: float | None = None,
-        if_expired: D = ...,
-        escalate_to: Person | None = None,
-        key: str | None = None,
-        refresh: bool = False,
-        people: People = None,
-        kind: Kind = "interrupt",
+        **asked: Unpack[Undoable[D]],
     ) -> Unasked[T | D]: ...
     @overload
     def __call__(
@@ -45,15 +37,7 @@ class Interrupt(Protocol):
         payload: P = ...,
         *,
         answer: None = None,
-        name: str = "interrupt",
-        render: Renderer | None = None,
-        timeout: float | None = None,
-        if_expired: D = ...,
-        escalate_to: Person | None = None,
-        key: str | None = None,
-        refresh: bool = False,
-        people: People = None,
-        kind: Kind = "interrupt",
+        **asked: Unpack[Undoable[D]],
     ) -> Unasked[P | D]: ...
     @overload
     def __call__(
@@ -62,15 +46,7 @@ class Interrupt(Protocol):
         payload: object = None,
         *,
         answer: object,
-        name: str = "interrupt",
-        render: Renderer | None = None,
-        timeout: float | None = None,
-        if_expired: D = ...,
-        escalate_to: Person | None = None,
-        key: str | None = None,
-        refresh: bool = False,
-        people: People = None,
-        kind: Kind = "interrupt",
+        **asked: Unpack[Undoable[D]],
     ) -> Unasked[Any]: ...
 
     @overload
@@ -80,15 +56,7 @@ class Interrupt(Protocol):
         payload: object = None,
         *,
         answer: type[T],
-        name: str = "interrupt",
-        render: Renderer | None = None,
-        timeout: float | None = None,
-        if_expired: D = ...,
-        escalate_to: Person | None = None,
-        key: str | None = None,
-        refresh: bool = False,
-        people: People = None,
-        kind: Kind = "interrupt",
+        **asked: Unpack[Undoable[D]],
     ) -> T | D: ...
     @overload
     def sync(
@@ -97,15 +65,7 @@ class Interrupt(Protocol):
         payload: P = ...,
         *,
         answer: None = None,
-        name: str = "interrupt",
-        render: Renderer | None = None,
-        timeout: float | None = None,
-        if_expired: D = ...,
-        escalate_to: Person | None = None,
-        key: str | None = None,
-        refresh: bool = False,
-        people: People = None,
-        kind: Kind = "interrupt",
+        **asked: Unpack[Undoable[D]],
     ) -> P | D: ...
     @overload
     def sync(
@@ -114,15 +74,7 @@ class Interrupt(Protocol):
         payload: object = None,
         *,
         answer: object,
-        name: str = "interrupt",
-        render: Renderer | None = None,
-        timeout: float | None = None,
-        if_expired: D = ...,
-        escalate_to: Person | None = None,
-        key: str | None = None,
-        refresh: bool = False,
-        people: People = None,
-        kind: Kind = "interrupt",
+        **asked: Unpack[Undoable[D]],
     ) -> Any: ...
 
 
@@ -132,12 +84,14 @@ def _sync(
     *,
     answer: object = None,
     name: str = "interrupt",
+    title: str = "",
     render: Renderer | None = None,
     timeout: float | None = None,
     if_expired: object = RAISE,
     escalate_to: Person | None = None,
     key: str | None = None,
     refresh: bool = False,
+    undo: float = 0,
     people: People = None,
     kind: Kind = "interrupt",
 ) -> Any:
@@ -149,6 +103,7 @@ def _sync(
         answer: Any pydantic type: what the person answers. Without one, Confirm answers with the payload (with True if
             there is none); a card or a script that answers with anything else says its type here.
         name: A word for the kind of checkpoint; it becomes ``call.name``, for rules and for the record.
+        title: What stands above the question, e.g. ``"Run SQL"``; default: the question itself does.
         render: A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget.
         timeout: Seconds until the question expires; None waits as long as it takes.
         if_expired: The answer where the question has expired, which the record says; without it `Expired` is raised.
@@ -156,6 +111,7 @@ def _sync(
         key: A name that makes the decision stick: the same question about the same input takes the decision that the
             journal has, also after a restart; changed input asks again. DataFrames and arrays are compared by content.
         refresh: Ask although the journal has a decision for `key`.
+        undo: Seconds in which an answer that was given at a card can be taken back there; until then nothing counts.
         people: Who is asked; default: the people of the run that this code is part of, else the notebook.
         kind: What the journal calls it.
 
@@ -174,12 +130,14 @@ def _sync(
         payload,
         answer=answer,
         name=name,
+        title=title,
         render=render,
         timeout=timeout,
         if_expired=if_expired,
         escalate_to=escalate_to,
         key=key,
         refresh=refresh,
+        undo=undo,
         people=people,
         kind=kind,
     )
@@ -200,12 +158,14 @@ def interrupt(
     *,
     answer: object = None,
     name: str = "interrupt",
+    title: str = "",
     render: Renderer | None = None,
     timeout: float | None = None,
     if_expired: object = RAISE,
     escalate_to: Person | None = None,
     key: str | None = None,
     refresh: bool = False,
+    undo: float = 0,
     people: People = None,
     kind: Kind = "interrupt",
 ) -> Unasked[Any]:
@@ -220,6 +180,7 @@ def interrupt(
         answer: Any pydantic type: what the person answers. Without one, Confirm answers with the payload (with True if
             there is none); a card or a script that answers with anything else says its type here.
         name: A word for the kind of checkpoint; it becomes ``call.name``, for rules and for the record.
+        title: What stands above the question, e.g. ``"Run SQL"``; default: the question itself does.
         render: A card of `hitl_nb.cards`, or a function from the `Call` to any ipywidget.
         timeout: Seconds until the question expires; None waits as long as it takes.
         if_expired: The answer where the question has expired, which the record says; without it `Expired` is raised.
@@ -227,6 +188,7 @@ def interrupt(
         key: A name that makes the decision stick: the same question about the same input takes the decision that the
             journal has, also after a restart; changed input asks again. DataFrames and arrays are compared by content.
         refresh: Ask although the journal has a decision for `key`.
+        undo: Seconds in which an answer that was given at a card can be taken back there; until then nothing counts.
         people: Who is asked; default: the people of the run that this code is part of, else the notebook.
         kind: What the journal calls it.
 
@@ -246,6 +208,7 @@ def interrupt(
         payload,
         Options(
             name=name,
+            title=title,
             kind=kind,
             render=render,
             timeout=timeout,
@@ -253,6 +216,7 @@ def interrupt(
             escalate_to=escalate_to,
             key=key,
             refresh=refresh,
+            undo=undo,
             people=people,
         ),
         answer_type=None if answer is None else validator_for(answer),

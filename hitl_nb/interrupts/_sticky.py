@@ -1,23 +1,26 @@
 """Decisions that stick: the same question about the same input is not asked twice, also not by another kernel.
 
 Re-running a cell, or Run All after a restart, takes the decision that the journal has, and the record says so. Other
-input, other words or another type of answer is another question.
+input, other words or another type of answer is another question. And what people elsewhere answer outlives the run that
+asked: a later run of the same job takes it, once.
 """
 
-import logging
-from collections.abc import Sequence
-from typing import Any
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from hitl_nb._calls import Call, Decision, Handle, fingerprint, print_of
-from hitl_nb._process import notebook_name
+from hitl_nb._calls import Call, Decision, FoundBy, Handle, fingerprint, print_of
+from hitl_nb._process import notebook_name, started_with
+from hitl_nb._text import logger
 from hitl_nb.errors import InvalidValue, UsageError
 from hitl_nb.interrupts._types import OneOf
-from hitl_nb.journal import Journal, StoredDecision
+from hitl_nb.journal import Journal, OpenCall, StoredDecision
 from hitl_nb.people import Person, declared_all
 
-_log = logging.getLogger("hitl_nb")
+_log = logger()
 
 STICKS = ("answered", "edited", "declined")
 """What a person decided. A question that was withdrawn, or that nobody answered, is asked again."""
@@ -27,8 +30,8 @@ class Sticky:
     """The memory of one keyed question.
 
     What is remembered matches the whole question: kind, name, message, payload, the type of the answer, the options,
-    and who had to answer, in which notebook. A script's decision answers only for the same script, a person's only
-    for the same person.
+    and who had to answer, in which notebook; where people elsewhere answer, the job stands in for user and notebook. A
+    script's decision answers only for the same script, a person's only for the same person.
 
     Args:
         journal: Where decisions are kept.
@@ -54,11 +57,12 @@ class Sticky:
                 "leave `key` out to be asked each time."
             )
         who = declared_all(people)
-        question = [call.kind, call.name, call.message, payload, _type_of_answer(call.answer_type)]
+        question = [call.kind, call.name, call.message, payload, type_of_answer(call.answer_type)]
         content = fingerprint(question)
         # A lambda may be another one next time; and a secret is not compared with what left this process.
         if who is not None and print_of(payload).durable:
-            self._input = fingerprint([content, who, journal.who(), notebook_name()])
+            here = [job_name()] if any(somebody_elsewhere(people)) else [journal.who(), notebook_name()]
+            self._input = fingerprint([content, who, *here])
 
     @property
     def has_key(self) -> bool:
@@ -119,8 +123,8 @@ class Sticky:
         return self._call.offer if stored.outcome == "answered" else stored.answer
 
 
-def _type_of_answer(answer_type: Any) -> Any:
-    """The type, its schema and the options: with others it is another question."""
+def type_of_answer(answer_type: object) -> Any:
+    """Return the type, its schema and the options: with others it is another question."""
     kind = [type(answer_type).__name__, str(getattr(answer_type, "type", "")), getattr(answer_type, "schema", None)]
     if not isinstance(answer_type, OneOf):
         return kind
@@ -128,3 +132,99 @@ def _type_of_answer(answer_type: Any) -> Any:
         return [*kind, fingerprint(answer_type.options)]
     except UsageError:  # options without content: then by what is seen of them
         return kind
+
+
+JOB: Final = "HITL_NB_JOB"
+"""What a scheduler calls this run; the same in each attempt, another one tomorrow."""
+
+
+def job_name() -> str:
+    """Return what this process was started as; "" if nobody said."""
+    return started_with(JOB)
+
+
+def somebody_elsewhere(people: Iterable[object]) -> Iterator[Any]:
+    """Iterate over those of `people` who may answer after this run has ended, wherever they stand."""
+    for person in people:
+        if getattr(person, "parks", False):
+            yield person
+        for name in ("members", "later_members"):
+            yield from somebody_elsewhere(getattr(person, name, ()))
+
+
+# -- questions that outlive the run that asked them -------------------------------------------------------------------
+
+# The same is the same job, the same words about the same input with the same answer type, put to the same people, for
+# the n-th time in its run. What was answered is taken with a receipt, so two runs never both go on with one answer. A
+# job that asks several things gives each a `key`: what was taken sticks, and the next run comes as far as the last.
+
+
+_asked: Counter[tuple[str, str]] = Counter()
+"""How often this process has asked the same."""
+
+
+def journal_of(people: Iterable[object]) -> Journal | None:
+    """Return the journal that somebody elsewhere reads, None if nobody names one."""
+    found: Journal | None = next((each.journal for each in somebody_elsewhere(people) if each.journal), None)
+    return found
+
+
+class Parking:
+    """What one question of this run has to do with those of earlier ones.
+
+    Args:
+        journal: Where it is recorded.
+        key: The question's own name; else its words are.
+        call: The question.
+        payload: What it is about.
+        people: Who has to answer.
+    """
+
+    def __init__(
+        self, journal: Journal | None, key: str | None, call: Call, payload: object, people: Sequence[Person]
+    ) -> None:
+        self._journal, self._call = journal, call
+        if journal is None or not any(somebody_elsewhere(people)):
+            return
+        who = declared_all(somebody_elsewhere(people))
+        try:
+            content = [key or call.message, call.kind, call.name, call.message, payload]
+            same = fingerprint([content, type_of_answer(call.answer_type), who])
+            durable = print_of(payload).durable
+        except UsageError:
+            return
+        if durable and who is not None:
+            job = job_name()
+            _asked[journal.where, same] += 1
+            Handle.of(call).found_by = FoundBy(job=job, content=fingerprint([job, same, _asked[journal.where, same]]))
+
+    async def taken_up(self, shown: object, *, gated: bool) -> bool:
+        """Take up the question of an earlier run: decided, if it has an answer, else open."""
+        handle, journal = Handle.of(self._call), self._journal
+        if journal is None or handle.found_by is None:
+            return False
+        stored = journal.postings.find(handle.found_by.content)
+        if stored is None:
+            return False
+        if isinstance(stored, OpenCall):
+            journal.adopt(self._call, stored)
+            handle.open_again(shown, journal, gated=gated)
+            return True
+        try:
+            handle.check(stored)
+        except InvalidValue as error:
+            await asyncio.wrap_future(journal.postings.begin_refuse(stored, error.errors))
+            handle.refusal = tuple(error.errors)
+            return False
+        if not await asyncio.wrap_future(journal.postings.begin_take(stored)):
+            return False
+        journal.adopt(self._call, stored)
+        handle.open_again(shown, journal, gated=gated)
+        handle.adopt(handle.with_the_proposal(stored), mine=True)
+        return True
+
+    def keep(self) -> None:
+        """Give the receipt for what was decided in this run: no later one takes it."""
+        handle = Handle.of(self._call)
+        if handle.found_by is not None and self._journal is not None and handle.decision and not handle.is_parked:
+            self._journal.begin_delivered([self._call])

@@ -1,10 +1,17 @@
 """Types of answers that nobody wrote down: one of these options, or more of the same kind as this value."""
 
 import json
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from operator import is_
+from typing import Annotated, Any, Final, NotRequired
 
-from hitl_nb._calls import AnswerType
+from pydantic import ConfigDict, WrapValidator
+from typing_extensions import TypedDict
+
+from hitl_nb._calls import AnswerType, equal
 from hitl_nb._schema import JsonSchemaValidator, PydanticValidator, readable
 from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
 
@@ -26,7 +33,7 @@ class OneOf:
         Raises:
             InvalidValue: It is none of them.
         """
-        for same in (_is, _equals, _is_written):
+        for same in (is_, equal, _is_written):
             for option in self.options:
                 if same(option, value):
                     return option
@@ -47,17 +54,6 @@ class SomeOf(OneOf):
         return [super(SomeOf, self).validate(item) for item in value]
 
 
-def _is(option: object, value: object) -> bool:
-    return option is value
-
-
-def _equals(option: object, value: object) -> bool:
-    try:
-        return type(option) is type(value) and bool(option == value)
-    except (TypeError, ValueError):  # an array compares to an array
-        return False
-
-
 def _is_written(option: object, value: object) -> bool:
     written = readable(option)
     return type(written) is type(value) and json.dumps(written) == json.dumps(value)
@@ -67,27 +63,91 @@ def type_like(value: object) -> AnswerType:
     """Return the type of the values of the same kind as `value`: what it may be edited to.
 
     Raises:
-        UsageError: It cannot be told from the value.
+        UsageError: It cannot be told from the value; the entry that does not fit is named.
     """
     if _is_json(value):
         return JsonSchemaValidator(_schema_of([value]))
     try:
-        return PydanticValidator(_type_of(value))
+        return PydanticValidator(_like([value], "the value"))
     except ToolDefinitionError as error:
         raise UsageError(
-            f"`review` cannot tell what a `{type(value).__name__}` may be edited to. Write its type, e.g. "
+            f"`review` cannot tell what a `{type(value).__name__}` may be edited to: {error} Write its type, e.g. "
             '`review(rows, answer=list[Row])`; a DataFrame as `df.to_dict("records")`.'
         ) from error
 
 
-def _type_of(value: object) -> Any:
-    kinds = {type(item) for item in value} if isinstance(value, list | tuple) else set()
-    if len(kinds) == 1:
+def _like(values: Sequence[object], place: str) -> Any:
+    """Give a type that takes all these values and gives each back as it is: a date stays one, a Timestamp, too."""
+    real = [value for value in values if value is not None]
+    kinds = {type(value) for value in real}
+    if not real:
+        return Any
+    found = _like_kinds(real, kinds, place)
+    return found if len(real) == len(values) else found | None
+
+
+def _like_kinds(values: Sequence[Any], kinds: set[type], place: str) -> Any:
+    if kinds == {dict}:
+        return _like_records(values, place)
+    if kinds == {list}:
+        return list[_like([item for value in values for item in value], f"{place}[…]")]  # type: ignore[misc]
+    if kinds == {set} or kinds == {frozenset}:
         (kind,) = kinds
-        return list[kind] if isinstance(value, list) else tuple[kind, ...]  # type: ignore[valid-type]
-    if isinstance(value, dict | list | tuple | set | frozenset):
-        raise ToolDefinitionError(f"A `{type(value).__name__}` of several types, or of none.")
-    return type(value)
+        return kind[_like([item for value in values for item in value], f"{place}[…]")]  # type: ignore[index]
+    if kinds == {tuple} and len({len(value) for value in values}) == 1:
+        return tuple[tuple(_like(part, f"{place}[{at}]") for at, part in enumerate(zip(*values, strict=True)))]  # type: ignore[misc]
+    if kinds == {int, float}:
+        return Annotated[float, _as_it_is(float, kinds)]
+    if len(kinds) > 1:
+        for value in values:
+            _like([value], place)  # each has to be something
+        return Any
+    (kind,) = kinds
+    return _like_one(kind, values[0], place)
+
+
+def _like_one(kind: type, value: Any, place: str) -> Any:
+    if kind in _KNOWN or issubclass(kind, Enum):
+        return kind
+    base = next((base for base in _BASES if issubclass(kind, base)), None)
+    if base is None and hasattr(kind, "dtype") and getattr(value, "shape", None) == ():
+        base = type(value.item())  # a number of numpy's
+    if base in _BASES:
+        return Annotated[base, _as_it_is(kind, {kind})]
+    try:
+        PydanticValidator(kind)
+    except ToolDefinitionError as error:
+        raise ToolDefinitionError(f"{place} is a `{kind.__name__}`, which is no data.") from error
+    return kind
+
+
+def _like_records(values: Sequence[Mapping[Any, Any]], place: str) -> Any:
+    names = list(dict.fromkeys(name for value in values for name in value))
+    if not all(type(name) is str for name in names) or not names:
+        parts = [part for value in values for part in value.values()]
+        return dict[_like(names, f"a key of {place}"), _like(parts, f"{place}[…]")]  # type: ignore[misc]
+    fields = {}
+    for name in names:
+        parts = [value[name] for value in values if name in value]
+        inside = _like(parts, f"`{name}`" if place == "the value" else f"{place}.{name}")
+        fields[name] = inside if len(parts) == len(values) else NotRequired[inside]
+    record = TypedDict("Record", fields)  # type: ignore[misc]
+    made: Any = record
+    made.__pydantic_config__ = ConfigDict(extra="forbid")
+    return made
+
+
+def _as_it_is(kind: Callable[[Any], Any], kinds: Collection[type]) -> WrapValidator:
+    """A value of these kinds is not touched; another becomes one once it is checked."""
+
+    def keep(value: object, check: Callable[[Any], Any]) -> Any:
+        return value if type(value) in kinds else kind(check(value))
+
+    return WrapValidator(keep)
+
+
+_BASES: Final = (bool, int, float, str, datetime, date, time, timedelta, Decimal)
+_KNOWN: Final = frozenset(_BASES)
 
 
 _SCALARS: Final = {bool: "boolean", int: "integer", float: "number", str: "string"}

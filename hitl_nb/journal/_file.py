@@ -16,40 +16,30 @@ from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from hitl_nb.errors import JournalError
+from hitl_nb.journal._payloads import GUARDED_BLOBS
 from hitl_nb.journal._place import FILE, FOLDER, default_path, is_remote
-from hitl_nb.journal._store import PATIENCE, AlreadyThere, Columns, Locked, Outcome, Query, Row, Transaction, Value
+from hitl_nb.journal._store import PATIENCE, Locked, Outcome, Query, Row, Transaction, Value
 from hitl_nb.journal._tables import (
-    COLUMNS,
+    BESIDE_QUESTIONS,
     CREATE,
+    FOUND_AGAIN,
     GUARDS,
     INSERT,
+    LOGINS,
     OCCURRENCES,
-    SHA256,
-    START,
+    PAYLOADS,
     VERSION,
-    Guard,
-    Trust,
-    digest,
-    now,
+    newer_tables,
 )
+from hitl_nb.journal._transaction import Guard, LinkedTransaction, Trust, fill_waiting
 
-_LAST: Final = "SELECT id, sha256 FROM events ORDER BY id DESC LIMIT 1"
 
+class SqliteTransaction(LinkedTransaction):
+    """Appends rows in SQLite; made by `File.commit`."""
 
-class SqliteTransaction:
-    """Appends rows, each linked to the last; made by `File.commit`."""
-
-    def __init__(self, connection: sqlite3.Connection, generation: int = 0) -> None:
+    def __init__(self, connection: sqlite3.Connection, generation: int = 0, *, personal: bool = False) -> None:
+        super().__init__(generation, personal=personal)
         self.connection = connection
-        self.generation = generation
-        """Which file it is: the one that was opened first, or one that has taken its place since."""
-        self.scratch: dict[object, object] = {}
-        """What one piece of work leaves for the next of the same transaction; emptied if either fails."""
-        self.before: tuple[int, str] | None = None
-        """Id and hash of the row before the first that was appended."""
-        self.head: tuple[int, str] | None = None
-        """Id and hash of the last row, if that was looked up."""
-        self._after: list[Callable[[], None]] = []
 
     def one(self, sql: str, parameters: tuple[Value, ...] = (), /) -> Row | None:
         """Return the first row that a query finds, or None."""
@@ -60,70 +50,25 @@ class SqliteTransaction:
         """Return all rows that a query finds."""
         return self.connection.execute(sql, parameters).fetchall()
 
-    def append(self, event: str, columns: Columns) -> int:
-        """Append one event and return its id; see the protocol."""
-        last, last_hash = self.last()
-        new = last + 1
-        fields = {"question": new, **columns, "id": new, "event": event, "prev_sha256": last_hash}
-        fields["ts"] = columns.get("ts") or now()
-        row = list(map(fields.get, COLUMNS))
-        row[SHA256] = sha256 = digest(row)
+    def execute(self, statement: str, parameters: tuple[Value, ...] = (), /) -> None:
+        """Do something that finds nothing."""
+        self.connection.execute(statement, parameters)
+
+    def insert(self, event: str, row: Sequence[Value]) -> bool:
+        """Insert a row; False if a question has such an event already."""
         try:
             self.connection.execute(INSERT, row)
         except sqlite3.IntegrityError as error:
             # Other constraints are the triggers': then something is very wrong.
             if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
                 raise
-            raise AlreadyThere(f"a question can have only one `{event}`") from error
-        self.before = self.before or (last, last_hash)
-        self.head = (new, sha256)
-        return new
+            return False
+        return True
 
-    def last(self) -> tuple[int, str]:
-        """Return id and hash of the last row."""
-        if self.head is None:
-            found = self.one(_LAST)
-            self.head = (0, START) if found is None else cast("tuple[int, str]", found)
-        return self.head
-
-    def after(self, note: Callable[[], None]) -> None:
-        """Have `note` called once all this is on disk; never, if it is not."""
-        self._after.append(note)
-
-    def committed(self) -> None:
-        """Call what waits for the commit."""
-        for note in self._after:
-            note()
-
-    def run_alone(self, work: Callable[[Transaction], object]) -> Outcome:
-        """Run the only piece of work; if it fails, so does the transaction."""
-        try:
-            return work(self), None
-        except BaseException as error:  # it belongs to whoever waits for this work
-            self.connection.execute("ROLLBACK") if self.connection.in_transaction else None
-            self._after.clear()
-            return None, error
-
-    def run(self, work: Callable[[Transaction], object]) -> Outcome:
-        """Run one piece of work of several; if it fails, the others stay.
-
-        Raises:
-            sqlite3.Error: SQLite has given up the whole transaction.
-        """
-        waiting, before = len(self._after), self.before
-        self.connection.execute("SAVEPOINT work")
-        try:
-            result: Outcome = (work(self), None)
-        except BaseException as error:
-            if not self.connection.in_transaction:
-                raise
-            self.connection.execute("ROLLBACK TO work")
-            self.head, self.before = None, before
-            self.scratch.clear()
-            del self._after[waiting:]
-            result = (None, error)
-        self.connection.execute("RELEASE work")
-        return result
+    @property
+    def is_open(self) -> bool:
+        """Whether it can still be rolled back."""
+        return self.connection.in_transaction
 
 
 # -- from a file of an older version to this one, each step in the transaction that opens it --------------------------
@@ -139,10 +84,7 @@ def set_up(transaction: SqliteTransaction) -> None:
     if version == VERSION:
         return
     if version is not None and version > VERSION:
-        raise JournalError(
-            f"This journal was written by a newer hitl_nb (tables of version {version}, this one knows {VERSION}). "
-            "Write `pip install -U hitl-nb` and restart the kernel."
-        )
+        raise newer_tables(version)
     if version is None:
         _create(transaction)
     else:
@@ -187,14 +129,32 @@ def _chain_the_rows(transaction: SqliteTransaction) -> int:
     return VERSION
 
 
-def _tell_occurrences_apart(transaction: SqliteTransaction) -> int:
-    """1 → 2: each asking has an identity of its own, an approval runs once."""
-    for statement in OCCURRENCES:
-        transaction.connection.execute(statement)
-    return 2
+def _executing(statements: Sequence[str], version: int) -> Callable[[SqliteTransaction], int]:
+    """A step that changes the tables and none of their rows."""
+
+    def step(transaction: SqliteTransaction) -> int:
+        for statement in statements:
+            transaction.connection.execute(statement)
+        return version
+
+    return step
 
 
-_STEPS: Final[dict[int, Callable[[SqliteTransaction], int]]] = {0: _chain_the_rows, 1: _tell_occurrences_apart}
+def _say_whom_they_wait_for(transaction: SqliteTransaction) -> int:
+    """3 → 4: what is open is found by whom it is for, and by its risk."""
+    fill_waiting(transaction)
+    return 4
+
+
+_STEPS: Final[dict[int, Callable[[SqliteTransaction], int]]] = {
+    0: _chain_the_rows,
+    1: _executing(OCCURRENCES, 2),  # each asking has an identity of its own, an approval runs once
+    2: _executing(FOUND_AGAIN, 3),  # a question is found again by a later run, and by whoever answers elsewhere
+    3: _say_whom_they_wait_for,
+    4: _executing(LOGINS, 5),  # a row says as whom its writer was known
+    5: _executing(BESIDE_QUESTIONS, 6),  # what is written of a question beside its answer is found by the question
+    6: _executing((*PAYLOADS, *GUARDED_BLOBS), 7),  # what is large or personal stands apart, and can be erased
+}
 """Version → what leads to a later one, which it gives."""
 
 
@@ -215,14 +175,15 @@ class File:
         path: The file, made if it is not there, readable for its owner only; None keeps everything in memory.
         generation: How many files stood at this path before.
         lock: What its user holds while `connection` is used.
+        personal: Whether every payload is to be set apart, so that it can be erased.
 
     Raises:
         sqlite3.Error: It cannot be opened, or is no database.
         JournalError: It is a folder, or was written by a newer version.
     """
 
-    def __init__(self, path: Path | None, generation: int, lock: threading.RLock) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, generation: int, lock: threading.RLock, *, personal: bool = False) -> None:
+        self._path, self._personal = path, personal
         self._name = None if path is None else str(path)
         self.generation = generation
         if path is not None:
@@ -232,6 +193,8 @@ class File:
             self.mode = _journal_mode(self.connection, path)
             self._relaxed, self._is_durable = "NORMAL" if self.mode == "wal" else "FULL", False
             self.connection.execute(f"PRAGMA synchronous={self._relaxed}")
+            # What is erased is not in the file any more, nor what SQLite has moved about before.
+            self.connection.execute("PRAGMA secure_delete=ON")
             self._set_up()
             self.reader = self.connection if path is None else _connected(path)
             self.head = SqliteTransaction(self.reader).last()
@@ -280,7 +243,7 @@ class File:
             execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             raise _locked(error) from error
-        transaction = SqliteTransaction(self.connection, self.generation)
+        transaction = SqliteTransaction(self.connection, self.generation, personal=self._personal)
         try:
             run = transaction.run if len(works) > 1 else transaction.run_alone
             outcomes = [run(work) for work in works]
@@ -291,6 +254,11 @@ class File:
             self._roll_back()
             raise
         return transaction, outcomes
+
+    def wipe(self) -> bool:
+        """Have nothing in the log that the database no longer has; False if somebody reads it just now."""
+        [(is_busy, _, _)] = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return not is_busy
 
     def note(self, transaction: SqliteTransaction) -> None:
         """Take down what is on disk now."""
@@ -347,6 +315,52 @@ class File:
         if self._path is None:
             self._roll_back()
 
+
+class FileBell:
+    """Looks at a number that SQLite counts up with each commit of another connection: 14 µs, five times a second.
+
+    Nothing better works everywhere: file watchers are blind on network file systems.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._seen: object = None
+
+    def wait(self, seconds: float) -> None:
+        """Return when something was appended, or after `seconds`.
+
+        Raises:
+            sqlite3.Error: The file cannot be read; the next call opens it anew.
+        """
+        give_up = time.monotonic() + seconds
+        while time.monotonic() < give_up:
+            now = self._version()
+            if now != self._seen:
+                self._seen = now
+                return
+            time.sleep(_LOOK)
+
+    def _version(self) -> object:
+        if self._path is None:
+            return None  # memory: nobody else is there
+        try:
+            if self._connection is None:
+                self._connection = _connected(self._path)
+            return self._connection.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+_LOOK: Final = 0.2
+"""Seconds between two looks."""
 
 _GUARDS: Final = f"SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name IN ({GUARDS})"
 

@@ -2,18 +2,24 @@
 
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, Unpack
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 from hitl_nb._calls import Call, Decision
 from hitl_nb._process import user_name
 from hitl_nb._schema import Validator
+from hitl_nb._secrets import KnownSecrets
+from hitl_nb.errors import UsageError
+from hitl_nb.journal._labelling import Labelling
+from hitl_nb.journal._payloads import Erasure, whole
 from hitl_nb.journal._place import default_path
+from hitl_nb.journal._postgres import PostgresStore, address_in_words, is_address
+from hitl_nb.journal._postings import Order, Postings, Watcher
 from hitl_nb.journal._queries import (
     CALL_COLUMNS,
     HOW_MANY,
@@ -26,12 +32,11 @@ from hitl_nb.journal._queries import (
     find_events,
     recalled,
 )
-from hitl_nb.journal._recording import Append, EventWriter, Questions, Started, run_of
+from hitl_nb.journal._recording import Append, Eraser, EventWriter, Questions, Started, run_of
 from hitl_nb.journal._rows import RowWriter, storable
-from hitl_nb.journal._secrets import KnownSecrets
 from hitl_nb.journal._sqlite import SqliteStore
 from hitl_nb.journal._store import Store
-from hitl_nb.journal._tables import COLUMNS, Verification, heads_of, verified
+from hitl_nb.journal._tables import COLUMNS, Verification, heads_of, linked_to_the_end, verified
 from hitl_nb.journal._threads import ThreadRecord, Threads, stored_thread
 from hitl_nb.journal._views import (
     QUIET,
@@ -45,6 +50,9 @@ from hitl_nb.journal._views import (
     write_jsonl,
 )
 
+if TYPE_CHECKING:
+    from hitl_nb.inbox import InboxView
+
 _SHOWN: Final = 20
 _HEADER: Final = ("when (UTC)", "asked", "outcome", "answer", "by")
 
@@ -56,10 +64,12 @@ class Journal:
     """Every question and every answer, on disk before anything else happens; append-only, chained, without secrets.
 
     Args:
-        path: The SQLite file; made if it is not there. ``"memory"`` keeps everything in memory. Default:
+        path: The SQLite file; made if it is not there. ``"memory"`` keeps everything in memory, an address
+            (``postgresql://user@host/database``) in PostgreSQL, for people and jobs on many machines. Default:
             ``.hitl_nb/journal.sqlite`` beside the notebook.
         thread: The conversation of calls that belong to none (an `interrupt` in a plain cell).
         name: Who answers here; see `who`.
+        personal: Whether what is asked here can be erased later, whatever its size: see `erase`.
 
     The order is what makes it safe: `asked` before the question is shown, `answered` before anybody acts on the answer,
     `started` before what was approved runs, `delivered` when the model has it. A process may be killed anywhere in
@@ -88,25 +98,43 @@ class Journal:
     Raises:
         JournalError: The file cannot be opened, is no journal, or was written by a newer version. So does every method
             that the file refuses; then nothing was written.
+        MissingExtraError: An address was given, and psycopg is not installed.
     """
 
     def __init__(
-        self, path: str | PathLike[str] | None = None, *, thread: str = "default", name: str | None = None
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        thread: str = "default",
+        name: str | None = None,
+        personal: bool = False,
     ) -> None:
         self.path: Path | None = None
+        """The file; None for memory, and for a database on a server."""
         if path is None:
             self.path = default_path()
-        elif path != "memory":
+        elif path != "memory" and not is_address(path):
             # Absolute at once: a cell may change the working directory later.
             self.path = Path(os.path.abspath(Path(path).expanduser()))
         self._where = "memory" if self.path is None else os.path.relpath(self.path)
         self._name = name
-        self._store: Store = SqliteStore(self.path)
+        self._store: Store
+        if is_address(path):
+            self._where = address_in_words(str(path))
+            self._store = PostgresStore(str(path), personal=personal)
+        else:
+            self._store = SqliteStore(self.path, personal=personal)
         self._secrets = KnownSecrets()
         self._threads = Threads(self._secrets)
         self._rows = RowWriter(secrets=self._secrets, thread=thread)
         self._questions = Questions(self._store, self._rows)
+        self._eraser = Eraser(self._questions, self._rows)
         self._recording = EventWriter(self._store, self._rows, self._questions, partial(user_name, name))
+        self.postings = Postings(self._store, self._recording, self._questions, self._secrets)
+        """The questions that are put to people elsewhere; `hitl_nb.inbox` asks and answers with them."""
+        self._watcher = Watcher(self._store, self.postings)
+        self.labelling = Labelling(self._store, self._rows, self._questions, self._secrets)
+        """The labels of queues, as they are given; `hitl_nb.label` goes on with them."""
         # What has begun is written all the same; the store sees to it, also at the end of the process.
         self._finalizer = weakref.finalize(self, self._store.let_go)
         self._finalizer.atexit = False
@@ -175,8 +203,7 @@ class Journal:
         Also None if the rows that say so were changed after they were written.
         """
         question = self._questions.find(call)
-        with self._store.moment() as query:
-            return believed_decision(self._store, query, question)
+        return self._store.read(lambda query: believed_decision(self._store, query, question))
 
     def begin_late(self, call: Call, value: object, by: str | None = None) -> "Future[None]":
         """Record an answer that came after the first and changes nothing."""
@@ -259,6 +286,7 @@ class Journal:
         messages: str | Sequence[str],
         state_json: str,
         *,
+        beside_json: str = "{}",
         parameters: Mapping[str, Validator] | None = None,
     ) -> "Future[None]":
         """Record a conversation as it is now; only what is new since the last time costs space, and time.
@@ -267,10 +295,12 @@ class Journal:
             thread_id: The conversation.
             messages: The history as AG-UI writes it: a JSON array, or the JSON text of each message.
             state_json: The shared state, JSON.
+            beside_json: What else it needs to go on, a JSON object.
             parameters: Tool name → what checks its arguments: they say where a tool call in the history holds a secret,
                 also one that nobody was asked yet. Those of calls that went through `asked` are known.
         """
-        return self._begin_unwatched(self._threads.save(thread_id, messages, state_json, parameters or {}))
+        work = self._threads.save(thread_id, messages, state_json, parameters or {}, beside_json)
+        return self._begin_unwatched(work)
 
     def save_thread(
         self,
@@ -278,10 +308,11 @@ class Journal:
         messages: str | Sequence[str],
         state_json: str,
         *,
+        beside_json: str = "{}",
         parameters: Mapping[str, Validator] | None = None,
     ) -> None:
         """Do `begin_save_thread` and wait."""
-        self._store.write(self._threads.save(thread_id, messages, state_json, parameters or {}))
+        self._store.write(self._threads.save(thread_id, messages, state_json, parameters or {}, beside_json))
 
     def load_thread(self, thread_id: str) -> ThreadRecord | None:
         """Return all that is known of a conversation, None if that is nothing.
@@ -293,6 +324,43 @@ class Journal:
     def adopt(self, call: Call, stored: OpenCall | StoredDecision) -> None:
         """Take a call for another asking of a question that `load_thread` gave: all recorded of it belongs there."""
         self._questions.adopt(call, stored)
+
+    # -- people elsewhere ---------------------------------------------------------------------------------
+
+    def inbox(self, *, to: str | None = None, job: str | None = None, order: Order = "oldest") -> "InboxView":
+        """Return the open questions that jobs have put to people elsewhere: live cards as the last line of a cell.
+
+        Args:
+            to: Whom they are for (``Inbox(to=...)``); None for all.
+            job: Of which job (``HITL_NB_JOB``); None for all.
+            order: Which come first: ``oldest``, ``newest`` or ``riskiest``.
+
+        Raises:
+            UsageError: There is no such order.
+        """
+        from hitl_nb.inbox import InboxView  # one of two conveniences that look up
+
+        return InboxView(self, to=to, job=job, order=order)
+
+    def watch(self, call: Call, answered: Callable[[], None]) -> Callable[[], None]:
+        """Have `answered` called once when a question has an answer, whichever process gives it.
+
+        Args:
+            call: The call; its question is recorded.
+            answered: Is called in a thread of its own; `winner` gives the answer then.
+
+        Returns:
+            Stops watching.
+
+        Raises:
+            UsageError: The question is not recorded.
+        """
+        question = self._questions.find(call)
+        if question is None:
+            raise UsageError(
+                f"`{call.name}` ({call.id}) is not in this journal. Write `journal.asked(call, ...)` first."
+            )
+        return self._watcher.watch(question, answered)
 
     # -- sticky decisions ---------------------------------------------------------------------------------
 
@@ -385,7 +453,47 @@ class Journal:
         heads = {} if notebook is None else heads_of(notebook)
         if head is not None:
             heads = {head: "", **heads}
-        return verified(self._store.all_rows(), heads)
+        rows = linked_to_the_end(self._store.all_rows(), self._store.rows)
+        return verified(rows, heads, self._store.rows)
+
+    def erase(
+        self,
+        question: Call | OpenCall | StoredDecision | str | None = None,
+        *,
+        thread: str | None = None,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> Erasure:
+        """Erase what a question was about, and what was answered; that it was asked and decided stays, and verifies.
+
+        What can be erased stands apart from the chain: everything of a journal that is ``Journal(..., personal=True)``
+        where the question is asked, and whatever is longer than 32 kB. Names of tools, ids, times, outcomes, and who
+        decided are no payload, and stay. An open question is withdrawn: nobody can answer what nobody can read. A
+        decision whose payload was erased is never used again in a person's place.
+
+        Of an SQLite file nothing of it is left in the file. PostgreSQL finds it no more at once, and has it off the
+        disk with the next VACUUM; what is in backups, in outputs of notebooks, or was told to a model, is elsewhere.
+
+        Args:
+            question: A call, what the journal gives of one, or the id of one (the latest with it).
+            thread: Without a question: all questions of a conversation; with an id: where to look for it.
+            by: Who erases; default: `who`. A database that knows people takes nobody else's name.
+            reason: Why, in words that stay in the chain.
+
+        Returns:
+            What is gone, and what could not be erased.
+
+        Raises:
+            UsageError: There is no such question, or nothing of it can be erased.
+            JournalError: The database does not let this login erase it.
+        """
+        if question is None and thread is None:
+            raise UsageError('Erase what? Write `journal.erase("call id")`, or `journal.erase(thread="…")`.')
+        who = storable(self._secrets.scrub_text(by or self.login or self.who())) or ""
+        why = storable(self._secrets.scrub_text(reason))
+        done = self._store.write(self._eraser.erasure(question, thread, who, why), durable=True)
+        self._store.wipe()
+        return done
 
     def to_jsonl(self, path: str | PathLike[str], **filters: Unpack[Filters]) -> Path:
         """Write one JSON object an event, and give the path.
@@ -407,7 +515,7 @@ class Journal:
 
     def __iter__(self) -> Iterator[dict[str, object]]:
         """Iterate over the events in order, each a dict of the columns it has; needs no pandas."""
-        for row in self._store.all_rows():
+        for row in whole(self._store.all_rows(), COLUMNS, self._store.rows):
             yield {name: value for name, value in zip(COLUMNS, row, strict=True) if value is not None}
 
     def _repr_html_(self) -> str:
@@ -421,6 +529,30 @@ class Journal:
         return f"<Journal {self._where} · {count} calls>"
 
     # -- the file -----------------------------------------------------------------------------------------
+
+    @property
+    def where(self) -> str:
+        """Return where it is kept, in words: a path from here, ``memory``, an address without its password."""
+        return self._where
+
+    @property
+    def login(self) -> str | None:
+        """As whom the database knows this process; None for a file, which knows nobody."""
+        return self._store.login
+
+    @cached_property
+    def knows_people(self) -> bool:
+        """Whether the database itself says who may answer, and in whose name: after ``hitl-nb inbox setup``."""
+        return self._store.knows_people
+
+    def set_up_people(self) -> None:
+        """Have the database know people; what ``hitl-nb inbox setup`` does, for whoever owns the tables.
+
+        Raises:
+            JournalError: It is a file, or this login may not do that.
+        """
+        self._store.set_up_people()
+        self.__dict__.pop("knows_people", None)
 
     @property
     def head(self) -> str:

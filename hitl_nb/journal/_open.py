@@ -5,7 +5,7 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from os import PathLike
 from pathlib import Path
@@ -15,6 +15,7 @@ from hitl_nb._process import notebook_folder, started_with, warn_of_later
 from hitl_nb.errors import JournalError, UsageError
 from hitl_nb.journal._journal import Journal
 from hitl_nb.journal._place import FILE, FOLDER, default_path
+from hitl_nb.journal._postgres import address_in_words, is_address
 
 VARIABLE: Final = "HITL_NB_JOURNAL"
 _IN_CODE: Final = "hitl_nb.use(journal=…)"
@@ -32,7 +33,7 @@ DEFAULT: Final = _Default.DEFAULT
 AnyJournal = Journal | str | PathLike[str] | _Default | None
 """What a session takes: a journal, a path, ``"memory"`` or ``"off"``; None for nowhere."""
 
-_files: weakref.WeakValueDictionary[Path, Journal] = weakref.WeakValueDictionary()
+_files: weakref.WeakValueDictionary[Path | str, Journal] = weakref.WeakValueDictionary()
 _memory: list[Journal] = []
 _instead: list[Journal] = []
 _used: "list[UsedJournal]" = []
@@ -42,7 +43,7 @@ _used: "list[UsedJournal]" = []
 class UsedJournal:
     """What ``hitl_nb.use(journal=…)`` says; the last one that began and has not ended counts."""
 
-    value: Journal | str | Path
+    value: Journal | str | Path = field(repr=False)
     """As for `open_journal`."""
 
     held: Journal | None
@@ -60,7 +61,7 @@ class UsedJournal:
             UsageError: `value` is something else.
         """
         if isinstance(value, Journal):
-            return cls(value=value, held=value, words=_in_words(value.path or "memory"))
+            return cls(value=value, held=value, words=_in_words(value.path or value.where))
         if value == "" or not isinstance(value, str | PathLike):
             raise _no_journal(value)
         journal = open_journal(value)
@@ -95,6 +96,8 @@ def _in_words(value: object) -> str:
     """Say what a user gave, without a path of this machine: it may stand in an output that is shared."""
     if value in ("memory", "off"):
         return str(value)
+    if is_address(value):
+        return address_in_words(str(value))
     try:
         near = os.path.relpath(str(value))
     except (OSError, ValueError):  # no working directory any more, or another drive
@@ -118,6 +121,7 @@ def open_journal(value: AnyJournal = DEFAULT) -> Journal | None:
     ==============================  =================================================================
     a `Journal`                     itself
     a path                          that file
+    ``"postgresql://…"``            that database
     ``"memory"``                    one in memory, gone with the kernel
     None, ``"off"``                 None: nothing is recorded
     nothing                         what ``hitl_nb.use(journal=…)`` says, else ``HITL_NB_JOURNAL`` (a path,
@@ -134,29 +138,35 @@ def open_journal(value: AnyJournal = DEFAULT) -> Journal | None:
     if value is None or isinstance(value, Journal):
         return value
     if value is DEFAULT:
-        return _default()
+        return _default_journal()
     if not isinstance(value, str | PathLike):
         raise _no_journal(value)
     if value == "off":
         return None
-    return _in_memory() if value == "memory" else _in_file(Path(value))
+    return _named(value)
+
+
+def _named(value: str | PathLike[str]) -> Journal:
+    if value == "memory":
+        return _in_memory()
+    return _known(str(value)) if is_address(value) else _in_file(Path(value))
 
 
 def _no_journal(value: object) -> UsageError:
     return UsageError(
-        f'`journal={value!r}` is no journal. Write `journal="path/to/journal.sqlite"`, `journal="memory"` '
-        'or `journal="off"`.'
+        f'`journal={value!r}` is no journal. Write `journal="path/to/journal.sqlite"`, `journal="memory"`, '
+        '`journal="off"` or `journal="postgresql://user@host/database"`.'
     )
 
 
-def _default() -> Journal | None:
+def _default_journal() -> Journal | None:
     if _instead:
         return _instead[-1]
     if _used:
         return _used[-1].journal()
     warn_of_later(VARIABLE, _IN_CODE, stacklevel=4)
     named = started_with(VARIABLE).strip()
-    if named in ("memory", "off"):
+    if named in ("memory", "off") or is_address(named):
         return open_journal(named)
     return _in_file(notebook_folder() / Path(named).expanduser()) if named else _beside_the_notebook()
 
@@ -180,7 +190,10 @@ def _in_memory() -> Journal:
 
 
 def _in_file(path: Path) -> Journal:
-    place = Path(os.path.abspath(path.expanduser()))
+    return _known(Path(os.path.abspath(path.expanduser())))
+
+
+def _known(place: Path | str) -> Journal:
     known = _files.get(place)
     if known is None or known.closed:
         known = _files[place] = Journal(place)

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from hitl_nb._process import notebook_folder
+from hitl_nb._text import logger
 from hitl_nb.errors import JournalError
+
+_log = logger()
 
 FOLDER: Final = ".hitl_nb"
 FILE: Final = "journal.sqlite"
@@ -50,6 +53,7 @@ def default_path() -> Path:
         folder = notebook_folder() / FOLDER
         if not os.path.lexists(folder):
             folder.mkdir(mode=0o700, exist_ok=True)
+            _log.info("`%s` was made beside the notebook: what is asked and answered is kept there", FOLDER)
         _check(folder)
         for name, text in {"README.txt": _README, ".gitignore": "*\n"}.items():
             _leave(folder / name, text)

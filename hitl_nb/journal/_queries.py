@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypedDict, cast
 
 from hitl_nb._calls import Kind, Outcome, Via
 from hitl_nb.errors import UsageError
+from hitl_nb.journal._payloads import column, erased_in_words, is_gone, whole
 from hitl_nb.journal._store import Query, Row, Store, Value
 from hitl_nb.journal._tables import COLUMNS, written
 
@@ -57,6 +58,9 @@ class OpenCall:
     args_sha256: str | None
     """The hash of the arguments' JSON text."""
 
+    is_gone: bool = False
+    """Whether what it was about is not in the journal any more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredDecision:
@@ -85,6 +89,9 @@ class StoredDecision:
 
     by: str | None
     """Who."""
+
+    login: str | None
+    """As whom the database knew whoever wrote it down: themselves, or who vouches for them; a file knows nobody."""
 
     via: Via
     """By which path."""
@@ -116,30 +123,37 @@ class StoredDecision:
     occurrence: str | None
     """The first asking's own identity; None in a journal of version 0.1."""
 
+    is_gone: bool = False
+    """Whether what it was about, or what was answered, was erased: then it cannot be used in the place of an answer."""
+
     @property
     def approved(self) -> bool:
         """Whether a person or rule said yes."""
         return self.outcome in APPROVALS
 
 
-_QUESTION: Final = """
-    question.call, question.tool, question.kind, question.message, question.args, question.arguments, question.run,
-    question.ts, question.id, question.occurrence, question.args_sha256
+QUESTION_COLUMNS: Final = f"""
+    question.call, question.tool, question.kind, {column("question", "message")}, {column("question", "args")},
+    {column("question", "arguments")}, question.run, question.ts, question.id, question.occurrence,
+    {column("question", "args_sha256")}, {is_gone("question")}
 """
-_DECISION: Final = """
-    answer.thread, answer.outcome, answer.answer, coalesce(answer.result, answer.answer), answer.reason, answer."by",
-    answer.via, answer.ts, answer.redacted, answer.edited, answer.id
+"""The columns of a row that `open_call` reads."""
+
+_DECISION: Final = f"""
+    answer.thread, answer.outcome, {column("answer", "answer")},
+    coalesce({column("answer", "result")}, {column("answer", "answer")}), {column("answer", "reason")}, answer."by",
+    answer.via, answer.ts, answer.redacted, {column("answer", "edited")}, answer.id, answer.login, {is_gone("answer")}
 """
 
 OPEN_CALLS: Final = f"""
-    SELECT {_QUESTION} FROM events AS question
+    SELECT {QUESTION_COLUMNS} FROM events AS question
     WHERE event = 'asked' AND thread = ?
         AND NOT EXISTS (SELECT 1 FROM events WHERE event = 'answered' AND question = question.id)
     ORDER BY id
 """
 
 _QUESTION_AND_ANSWER: Final = f"""
-    SELECT {_QUESTION}, {_DECISION} FROM events AS question
+    SELECT {QUESTION_COLUMNS}, {_DECISION} FROM events AS question
     JOIN events AS answer ON answer.question = question.id AND answer.event = 'answered'
 """
 
@@ -152,17 +166,17 @@ UNDELIVERED: Final = f"""
 DECISION_OF: Final = f"{_QUESTION_AND_ANSWER} WHERE question.id = ?"
 """The decision about one question."""
 
-RECALLED: Final = """
-    SELECT question, id FROM events
-    WHERE event = 'remembered' AND key = ? AND fingerprint = ? ORDER BY id DESC LIMIT 1
+RECALLED: Final = f"""
+    SELECT question, id FROM events AS kept
+    WHERE event = 'remembered' AND key = ? AND {column("kept", "fingerprint")} = ? ORDER BY id DESC LIMIT 1
 """
 """The question whose decision was kept last, and the row that says so."""
 
 
-_LATEST: Final = """
-    SELECT id, args_sha256, tool, message, kind, EXISTS (
+_LATEST: Final = f"""
+    SELECT id, {column("asked", "args_sha256")}, tool, {column("asked", "message")}, kind, EXISTS (
         SELECT 1 FROM events WHERE event = 'delivered' AND question = asked.id
-    ) FROM events AS asked WHERE event = 'asked' AND call = ? {thread} ORDER BY id DESC LIMIT 1
+    ) FROM events AS asked WHERE event = 'asked' AND call = ? {{thread}} ORDER BY id DESC LIMIT 1
 """
 LATEST_IN_THREAD: Final = _LATEST.format(thread="AND thread = ?")
 LATEST_ANYWHERE: Final = _LATEST.format(thread="")
@@ -179,14 +193,17 @@ IS_ASKED: Final = "SELECT 1 FROM events WHERE event = 'asked' AND thread = ? LIM
 
 HOW_MANY: Final = "SELECT count(*) FROM events WHERE event = 'asked'"
 
-STARTED: Final = """
-    SELECT started.id, started.ts, started.value, ended.id, ended.result FROM events AS started
+STARTED: Final = f"""
+    SELECT started.id, started.ts, started.value, ended.id, {column("ended", "result")} FROM events AS started
     LEFT JOIN events AS ended ON ended.event = 'ended' AND ended.question = started.question
     WHERE started.event = 'started' AND started.question = ?
 """
 """The run that the decision about one question allowed."""
 
-SAVED: Final = "SELECT id, value FROM events WHERE event = 'thread_saved' AND thread = ? AND id > ? ORDER BY id"
+SAVED: Final = f"""
+    SELECT id, {column("saved", "value")} FROM events AS saved
+    WHERE event = 'thread_saved' AND thread = ? AND id > ? ORDER BY id
+"""
 """The rows of a thread after a row id."""
 
 
@@ -197,13 +214,14 @@ class _Question(NamedTuple):
     tool: str
     kind: Kind | None
     message: str | None
-    args: str
+    args: str | None
     arguments: str | None
     run: str | None
     ts: str
     id: int
     occurrence: str | None
     args_sha256: str | None
+    is_gone: int
 
 
 class _Decision(NamedTuple):
@@ -220,6 +238,8 @@ class _Decision(NamedTuple):
     redacted: str | None
     edited: str | None
     id: int
+    login: str | None
+    is_gone: int
 
 
 _WIDTH: Final = len(_Question._fields)
@@ -233,13 +253,14 @@ def open_call(row: Row) -> OpenCall:
         tool=asked.tool,
         kind=asked.kind or "tool",
         message=asked.message or "",
-        args=json.loads(asked.args),
-        arguments=asked.arguments or asked.args,
+        args=None if asked.args is None else json.loads(asked.args),
+        arguments=asked.arguments or asked.args or "{}",
         run=asked.run,
         asked_at=datetime.fromisoformat(asked.ts),
         question=asked.id,
         occurrence=asked.occurrence,
         args_sha256=asked.args_sha256,
+        is_gone=bool(asked.is_gone),
     )
 
 
@@ -251,6 +272,7 @@ def rows_behind(row: Row) -> tuple[int, int]:
 def stored_decision(row: Row) -> StoredDecision:
     """Return the decision of a row of `DECISION_OF` and its like."""
     asked, decided = open_call(row), _Decision._make(row[_WIDTH:])
+    is_gone = asked.is_gone or bool(decided.is_gone)
     return StoredDecision(
         call=asked.id,
         tool=asked.tool,
@@ -260,9 +282,11 @@ def stored_decision(row: Row) -> StoredDecision:
         result=decided.result or "",
         reason=decided.reason,
         by=decided.by,
+        login=decided.login,
         via=decided.via or "session",
         at=datetime.fromisoformat(decided.ts),
-        redacted=tuple(json.loads(decided.redacted or "[]")),
+        # What was erased cannot be used either.
+        redacted=("answer", "result") if is_gone else tuple(json.loads(decided.redacted or "[]")),
         edits=tuple(json.loads(decided.edited or "[]")) if decided.outcome == "edited" else (),
         kind=asked.kind,
         message=asked.message,
@@ -270,6 +294,7 @@ def stored_decision(row: Row) -> StoredDecision:
         args_sha256=asked.args_sha256,
         question=asked.question,
         occurrence=asked.occurrence,
+        is_gone=is_gone,
     )
 
 
@@ -283,12 +308,15 @@ def believed_decision(store: Store, query: Query, question: int | None, *also: i
 
 def recalled(store: Store, key: str | None, found_by: str | None) -> StoredDecision | None:
     """Return the decision that was kept last under a key; None if it has lost a secret."""
-    with store.moment() as query:
+
+    def found(query: Query) -> StoredDecision | None:
         for row in query(RECALLED, (key, found_by)):
             question, kept = cast("tuple[int, int]", row)
             decision = believed_decision(store, query, question, kept)
             return None if decision is None or "answer" in decision.redacted else decision
-    return None
+        return None
+
+    return store.read(found)
 
 
 # -- which part: `tool=`, `outcome=`, `by=`, `thread=`, `since=`, the same everywhere ---------------------------------
@@ -372,20 +400,27 @@ CALL_COLUMNS: Final = tuple(
 )
 """The columns of a call, called as in the approvals table of Agno wherever that has them."""
 
-KINDS: Final = ("approved", "edited", "declined", "expired", "other", "open")
+KINDS: Final = ("approved", "edited", "declined", "expired", "cancelled", "other", "open")
 """How a call can stand; each is in exactly one."""
 
-_CALLS: Final = """
-    SELECT question.call, question.tool, question.kind, question.message,
-        answer.outcome, answer.by, answer.via, answer.reason, question.ts, answer.ts,
-        answer.latency_ms / CAST(1000 AS double precision),
-        question.args, answer.answer, answer.edited, coalesce(late.attempts, 0), question.thread, question.run
+_ERASED: Final = """'"erased"'"""
+"""What stands in the place of a JSON text that was erased."""
+
+_CALLS: Final = f"""
+    SELECT question.call, question.tool, question.kind,
+        CASE {is_gone("question")} WHEN 1 THEN {erased_in_words("question")} ELSE {column("question", "message")} END,
+        answer.outcome, answer.by, answer.via,
+        CASE {is_gone("answer")} WHEN 1 THEN {erased_in_words("answer")} ELSE {column("answer", "reason")} END,
+        question.ts, answer.ts, answer.latency_ms / CAST(1000 AS double precision),
+        CASE {is_gone("question")} WHEN 1 THEN {_ERASED} ELSE {column("question", "args")} END,
+        CASE {is_gone("answer")} WHEN 1 THEN {_ERASED} ELSE {column("answer", "answer")} END,
+        {column("answer", "edited")}, coalesce(late.attempts, 0), question.thread, question.run
     FROM events AS question
     LEFT JOIN events AS answer ON answer.question = question.id AND answer.event = 'answered'
     LEFT JOIN (SELECT question, count(*) AS attempts FROM events WHERE event = 'late' GROUP BY question) AS late
         ON late.question = question.id
-    WHERE question.event = 'asked' AND {where}
-    ORDER BY question.id {order}
+    WHERE question.event = 'asked' AND {{where}}
+    ORDER BY question.id {{order}}
 """
 _OF_A_CALL: Final = {
     "tool": "question.tool",
@@ -436,7 +471,8 @@ def find_events(store: Store, filters: Filters) -> list[Row]:
     """Return one row an event, in order."""
     where = condition(filters, _OF_AN_EVENT)
     names = ", ".join(f'"{name}"' for name in COLUMNS)
-    return store.rows(f"SELECT {names} FROM events WHERE {where.sql} ORDER BY id", where.parameters)
+    rows = store.rows(f"SELECT {names} FROM events WHERE {where.sql} ORDER BY id", where.parameters)
+    return list(whole(rows, COLUMNS, store.rows))
 
 
 def kind_of(call: CallRow) -> str:

@@ -16,6 +16,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +24,9 @@ from typing import Final, NamedTuple, TypeAlias, TypedDict, cast
 
 from hitl_nb._calls import Call, Decision, Handle
 from hitl_nb._schema import Validator
+from hitl_nb._secrets import MASK
 from hitl_nb.errors import JournalError, UsageError
+from hitl_nb.journal._payloads import Erasure, has_words
 from hitl_nb.journal._queries import (
     APPROVALS,
     DECISION_OF,
@@ -37,10 +40,9 @@ from hitl_nb.journal._queries import (
     rows_behind,
     stored_decision,
 )
-from hitl_nb.journal._rows import PerCall, RowWriter
-from hitl_nb.journal._secrets import MASK
-from hitl_nb.journal._store import AlreadyThere, Columns, Row, Store, Transaction
-from hitl_nb.journal._tables import now
+from hitl_nb.journal._rows import PerCall, RowWriter, storable
+from hitl_nb.journal._store import AlreadyThere, Columns, Query, Row, Store, Transaction
+from hitl_nb.journal._tables import COLUMNS, now
 
 # -- who runs what was approved, and whether they are still there -----------------------------------------------------
 
@@ -211,6 +213,11 @@ class Known:
         self.generation, self.id = generation, question
         self.rows[event] = row
 
+    def begin_anew(self, generation: int, question: int, row: Columns) -> None:
+        """Take down that it is another question from now on."""
+        self.rows.clear()
+        self.note(generation, question, "asked", row)
+
 
 class Questions:
     """The questions of one journal.
@@ -268,6 +275,11 @@ class Questions:
         known = self._known[call]
         known.generation, known.id = self._store.generation, stored.question
 
+    def join(self, transaction: Transaction, call: Call, question: int) -> None:
+        """Take a call for another asking of an open question, from this transaction on."""
+        known = self._known[call]
+        known.generation, known.id = transaction.generation, question
+
     def _same(self, transaction: Transaction, row: Columns) -> int | None:
         """The question with this id and content in this thread, if its answer was not delivered yet."""
         if row["kind"] != "tool":
@@ -282,6 +294,10 @@ class Questions:
         """Whether a question can be asked again: not if it has an answer that nobody has given."""
         decision = transaction.one(DECISION_OF, (question,))
         return decision is None or self._store.believes(transaction.rows, rows_behind(decision), uncommitted=True)
+
+    def known(self, call: Call) -> Known:
+        """Return what this process knows of a call's question."""
+        return self._known[call]
 
     # -- while reading ------------------------------------------------------------------------------------
 
@@ -328,8 +344,24 @@ class EventWriter:
 
     def question(self, call: Call, arguments: str, parameters: Validator | None) -> Append:
         """Append a question, or that it is asked again."""
-        row = self._rows.asked(call, arguments, parameters)
+        row = {**self._rows.asked(call, arguments, parameters), **self._found_by(call)}
         return lambda transaction: self._questions.ask(transaction, call, row)
+
+    def asked_anew(self, call: Call, arguments: str) -> Append:
+        """Append a question once more, as a new one: what was answered cannot be taken."""
+        row = {**self._rows.asked(call, arguments, None), "ts": now(), **self._found_by(call)}
+
+        def append(transaction: Transaction) -> None:
+            known = self._questions.known(call)
+            anew = transaction.append("asked", row)
+            transaction.after(lambda: known.begin_anew(transaction.generation, anew, row))
+
+        return append
+
+    @staticmethod
+    def _found_by(call: Call) -> Columns:
+        found_by = Handle.of(call).found_by
+        return {} if found_by is None else {"key": storable(found_by.job), "fingerprint": found_by.content}
 
     def note(self, event: str, call: Call, columns: Columns) -> Append:
         """Append something that happened to a call."""
@@ -441,14 +473,111 @@ class EventWriter:
         return stored_decision(found)
 
 
+# -- what is erased ---------------------------------------------------------------------------------------------------
+
+_OF_THREAD: Final = "SELECT id FROM events WHERE event = 'asked' AND thread = ? ORDER BY id"
+_ROWS_OF: Final = "SELECT * FROM events WHERE question = ? OR id = ? ORDER BY id"
+_SAVED_SINCE: Final = "SELECT * FROM events WHERE event = 'thread_saved' AND thread = ? AND id > ? ORDER BY id"
+
+
+class Eraser:
+    """Makes what the writer appends where something is erased.
+
+    Args:
+        questions: Knows which row is whose question.
+        rows: Makes the columns.
+    """
+
+    def __init__(self, questions: Questions, rows: RowWriter) -> None:
+        self._questions, self._rows = questions, rows
+
+    def erasure(
+        self, which: Call | OpenCall | StoredDecision | str | None, thread: str | None, by: str, reason: str | None
+    ) -> Callable[[Transaction], Erasure]:
+        """Append that questions are erased, which takes their payloads, and withdraw those that are open.
+
+        Raises:
+            UsageError: There is no such question, or nothing of it can be erased.
+        """
+
+        def append(transaction: Transaction) -> Erasure:
+            asked = self._asked(transaction, which, thread)
+            done = [self._erase(transaction, question, by, reason) for question in asked]
+            kept = tuple(words for each in done for words in each.kept)
+            if kept and not any(each.payloads for each in done):
+                raise UsageError(
+                    f"Nothing of it can be erased. {kept[0]} Write `Journal(..., personal=True)` where it is asked: "
+                    "then all that is asked from then on can be."
+                )
+            return Erasure(
+                questions=sum(each.questions for each in done),
+                payloads=sum(each.payloads for each in done),
+                kept=kept,
+                withdrawn=sum(each.withdrawn for each in done),
+            )
+
+        return append
+
+    def _asked(
+        self, transaction: Transaction, which: Call | OpenCall | StoredDecision | str | None, thread: str | None
+    ) -> list[int]:
+        if which is None:
+            found = [row_id(row) for row in transaction.rows(_OF_THREAD, (thread,))]
+        elif isinstance(which, Call):
+            found = [self._questions.of(transaction, which)[1]]
+        elif isinstance(which, str):
+            question = latest(transaction, which, thread)
+            found = [] if question is None else [question]
+        else:
+            found = [which.question]
+        if not found:
+            words = f"thread={thread!r}" if which is None else repr(which)
+            raise UsageError(
+                f"The journal has no question of `{words}`. `journal.to_frame()` has the ids: write "
+                '`journal.erase("…")`, or `journal.erase(thread="…")`.'
+            )
+        return found
+
+    def _erase(self, transaction: Transaction, question: int, by: str, reason: str | None) -> Erasure:
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in transaction.rows(_ROWS_OF, (question, question))]
+        asked = next(row for row in rows if row["id"] == question)
+        about = {name: cast("str | None", asked[name]) for name in ("thread", "run", "call", "tool")}
+        if asked["kind"] == "tool":  # its arguments stand in the conversation, too
+            saved = transaction.rows(_SAVED_SINCE, (about["thread"], question))
+            rows += [dict(zip(COLUMNS, row, strict=True)) for row in saved]
+        apart = [row for row in rows if row["payload"] is not None]
+        kept = tuple(
+            f"Row {row['id']} (`{row['event']}`) stands in the chain itself, and stays."
+            for row in rows
+            if row["payload"] is None and has_words(str(row["event"]), cast("Columns", row))
+        )
+        if not apart:
+            return Erasure(questions=0, payloads=0, kept=kept)
+        withdrawn = transaction.one(EVENT_OF, ("answered", question)) is None
+        if withdrawn:
+            ended: Columns = {**about, "ts": now(), "question": question, "outcome": "cancelled", "via": "session"}
+            transaction.append("answered", {**ended, "by": by})
+        gone = 0
+        for each in dict.fromkeys(cast("int", row["question"]) for row in apart):
+            gone += sum(row["question"] == each for row in apart)
+            with suppress(AlreadyThere):  # erased before: nothing is left of it
+                columns: Columns = {**about, "ts": now(), "question": each, "by": by, "reason": reason}
+                transaction.append("erased", columns)
+                continue
+            gone -= sum(row["question"] == each for row in apart)
+        return Erasure(questions=int(gone > 0), payloads=gone, kept=kept, withdrawn=int(withdrawn))
+
+
 def run_of(store: Store, question: int | None) -> Started | None:
     """Return who runs what was approved; an end that is not believed is none."""
-    with store.moment() as query:
-        found = query(STARTED, (question,))
-        if not found:
+
+    def found(query: Query) -> GrantRow | None:
+        rows = query(STARTED, (question,))
+        if not rows:
             return None
-        run = GrantRow._make(found[0])
+        run = GrantRow._make(rows[0])
         ids = [question or 0, run.id, *([] if run.end is None else [run.end])]
-        if not store.believes(query, ids):
-            run = run._replace(end=None, result=None)
-    return started_from(run)
+        return run if store.believes(query, ids) else run._replace(end=None, result=None)
+
+    run = store.read(found)
+    return None if run is None else started_from(run)

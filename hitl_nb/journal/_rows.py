@@ -18,9 +18,9 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 
 from hitl_nb._calls import Call, Decision, edits_of, fingerprint
 from hitl_nb._encoding import encode
-from hitl_nb._schema import MISSING, Validator
+from hitl_nb._schema import MISSING, NAMES, NO_FACTS, TypeFacts, Validator, facts_of, facts_of_type, learn_from_text
+from hitl_nb._secrets import MASK, KnownSecrets, names_a_secret
 from hitl_nb.errors import InvalidValue, UsageError
-from hitl_nb.journal._secrets import MASK, NO_FACTS, KnownSecrets, TypeFacts, facts_of, facts_of_type
 from hitl_nb.journal._store import Columns
 from hitl_nb.journal._tables import written
 
@@ -68,7 +68,7 @@ class RowWriter:
             parameters: What checked them; default: what the call says, else their type, if it is a model.
         """
         facts = _facts_of(call.args, parameters or call.args_type)
-        args = self._args(call, arguments, facts)
+        args = self._args(call, arguments, facts, parameters or call.args_type)
         keep_raw = facts.hider is None and MASK not in args and not _same(arguments, args)
         return {
             **self.call(call),
@@ -84,13 +84,14 @@ class RowWriter:
             "occurrence": call.occurrence,
         }
 
-    def _args(self, call: Call, arguments: str, facts: TypeFacts) -> str:
+    def _args(self, call: Call, arguments: str, facts: TypeFacts, checks: object) -> str:
         if call.args is not None and call.asked_at is not None:
             self._about[call].shown = text = json_text(call.args)
             return self._clean(call.args, facts, text)
-        # Never validated, so no schema can say where in it a secret stands.
+        # Never validated, so no schema can say for sure where in it a secret stands.
+        learn_from_text(arguments, checks, into=self.secrets)
         if facts.hider is None:
-            return self.secrets.scrub_json(arguments) if _parses(arguments) else json_text(arguments)
+            return self.secrets.scrub_json(arguments if _parses(arguments) else json_text(arguments))
         self.secrets.add_arguments(arguments)
         return _MASKED
 
@@ -149,11 +150,10 @@ class RowWriter:
         text = json_text(value) if text is None else text
         if MASK in text:
             self.secrets.add_typed(value)
-        if facts.hider is not None:
+        if facts.hider is not None or names_a_secret(text):
             found: list[object] = []
-            hidden = facts.hider.hide(json.loads(text), found)
+            text = (facts.hider or NAMES).hide_text(text, found)
             self.secrets.add(found)
-            text = json_text(hidden)
         return self.secrets.scrub_json(text)
 
 
@@ -189,7 +189,7 @@ def _same(first: str, second: str) -> bool:
 def _parses(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

@@ -6,10 +6,10 @@ one immediate transaction, so that any number of processes keep one chain.
 
 import asyncio
 import atexit
-import logging
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -18,8 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
+from hitl_nb._text import logger
 from hitl_nb.errors import JournalError
-from hitl_nb.journal._file import File
+from hitl_nb.journal._file import File, FileBell
 from hitl_nb.journal._store import (
     PATIENCE,
     AlreadyThere,
@@ -34,7 +35,7 @@ from hitl_nb.journal._store import (
     Writer,
 )
 
-_log = logging.getLogger("hitl_nb")
+_log = logger()
 
 _T = TypeVar("_T")
 
@@ -43,6 +44,9 @@ _OURS: Final = (sqlite3.Error, Unusable, AlreadyThere)
 
 _IN_THE_LOOP: Final = 1.0
 """Seconds that reading may hold up a loop: only without WAL a reader has to wait at all."""
+
+_NAP: Final = 0.02
+"""Seconds between two attempts to empty the log."""
 
 _REPLACED: Final = 3
 """How often the file may vanish between a commit and the look whether it is still there."""
@@ -53,20 +57,21 @@ class SqliteStore:
 
     Args:
         path: The file, made if it is not there; None keeps everything in memory.
+        personal: Whether every payload is to be set apart, so that it can be erased.
 
     Raises:
         JournalError: It cannot be opened, is no journal, or was written by a newer version.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, *, personal: bool = False) -> None:
+        self._path, self._personal = path, personal
         self._lock = threading.RLock()
         """Held while the writing connection is used."""
         self._is_open, self._is_inherited = True, False
         self._paused: list[threading.RLock] = []
         self._has_warned: set[str] = set()
         with self._explaining():
-            self._file = File(path, 0, self._lock)
+            self._file = File(path, 0, self._lock, personal=personal)
         self._writer = Writer(self._commit, self._commit_one, self._explained, self._end, in_place=path is None)
         _stores.add(self)
 
@@ -150,13 +155,12 @@ class SqliteStore:
         with self._reading() as (_, query):
             return query(sql, parameters)
 
-    @contextmanager
-    def moment(self) -> Iterator[Query]:
-        """Have all queries of a block see the same moment, while other processes write."""
+    def read(self, work: Callable[[Query], _T]) -> _T:
+        """Return what `work` makes of queries that all see the same moment, while other processes write."""
         with self._reading() as (file, query):
             query("BEGIN")
             try:
-                yield query
+                return work(query)
             finally:
                 file.reader.execute("COMMIT")
 
@@ -199,6 +203,44 @@ class SqliteStore:
             with file.reading:
                 yield file, partial(file.query, patience=_IN_THE_LOOP if in_loop else PATIENCE)
 
+    @property
+    def knows_people(self) -> bool:
+        """Return False: whoever can write a file can write anybody's name into it."""
+        return False
+
+    @property
+    def login(self) -> None:
+        """Return None: a file knows nobody."""
+        return None
+
+    def set_up_people(self) -> None:
+        """Refuse.
+
+        Raises:
+            JournalError: A file knows nobody.
+        """
+        raise JournalError(
+            f"The journal `{self._path or 'memory'}` is a file, which cannot know who writes to it. Write "
+            "`hitl-nb inbox setup --journal postgresql://owner@host/database`."
+        )
+
+    def wipe(self) -> None:
+        """Leave nothing of what was erased in the file, or beside it.
+
+        Raises:
+            JournalError: Somebody else reads it all the time; it is gone with the next look that finds nobody there.
+        """
+        give_up = time.monotonic() + PATIENCE
+        with self._explaining(), self._lock:
+            while not self._opened().wipe():
+                if time.monotonic() > give_up:
+                    raise Unusable("what was erased is still in its log, because another process reads it")
+                time.sleep(_NAP)
+
+    def bell(self) -> FileBell:
+        """Return what rings when anybody has appended something."""
+        return FileBell(self._path)
+
     # -- the file -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -240,14 +282,15 @@ class SqliteStore:
 
     def _open_again(self) -> None:
         if self._is_inherited:
-            self._file, self._is_inherited = File(self._path, self.generation, self._lock), False
+            self._file = File(self._path, self.generation, self._lock, personal=self._personal)
+            self._is_inherited = False
         if self._file.is_gone():
             self.warn_once(
                 f"The journal `{self._path}` was deleted or replaced while it was open. What the old file held is "
                 "not in the one that is there now; from here on everything is recorded in that."
             )
             self._file.give_way()
-            self._file = File(self._path, self.generation + 1, self._lock)
+            self._file = File(self._path, self.generation + 1, self._lock, personal=self._personal)
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:

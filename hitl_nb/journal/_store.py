@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
@@ -75,6 +74,12 @@ class Transaction(Protocol):
     def rows(self, sql: str, parameters: tuple[Value, ...] = (), /) -> list[Row]:
         """Return all rows that a query finds."""
 
+    def execute(self, statement: str, parameters: tuple[Value, ...] = (), /) -> None:
+        """Do something beside the events, that finds nothing."""
+
+    def announce(self, what: str, question: int) -> None:
+        """Have the bell ring for what is no event."""
+
     def append(self, event: str, columns: Columns) -> int:
         """Append one event and return its id.
 
@@ -88,6 +93,16 @@ class Transaction(Protocol):
 
     def after(self, note: Callable[[], None]) -> None:
         """Have `note` called once all this is on disk; never, if it is not."""
+
+
+class Bell(Protocol):
+    """Rings when anybody has appended something; for one thread."""
+
+    def wait(self, seconds: float) -> None:
+        """Return when it has rung, or after `seconds`; raises whatever the database does when it is away."""
+
+    def close(self) -> None:
+        """Hear nothing more."""
 
 
 class Store(Protocol):
@@ -125,8 +140,12 @@ class Store(Protocol):
     def rows(self, sql: str, parameters: tuple[Value, ...] = ()) -> list[Row]:
         """Return what a query finds, also of what this process has begun to write before."""
 
-    def moment(self) -> AbstractContextManager[Query]:
-        """Have all queries of a block see the same moment, while other processes write."""
+    def read(self, work: Callable[[Query], _T]) -> _T:
+        """Return what `work` makes of queries that all see the same moment, while other processes write.
+
+        Args:
+            work: Reads; called again, if the connection is lost meanwhile.
+        """
 
     def all_rows(self) -> Iterator[Row]:
         """Return every row in order, without holding them all at once."""
@@ -142,6 +161,23 @@ class Store(Protocol):
 
     def warn_once(self, words: str) -> None:
         """Say something in the log, once."""
+
+    @property
+    def knows_people(self) -> bool:
+        """Whether the database itself says who may answer, and in whose name."""
+
+    @property
+    def login(self) -> str | None:
+        """As whom the database knows this process; None where it knows nobody."""
+
+    def set_up_people(self) -> None:
+        """Make the database know people."""
+
+    def wipe(self) -> None:
+        """Leave nothing of what was erased where it was, as far as this is in one's hand."""
+
+    def bell(self) -> Bell:
+        """Return what rings when anybody has appended something."""
 
     def close(self) -> None:
         """Write what has begun and close it; it is an error to use the store afterwards."""

@@ -15,28 +15,28 @@ chain. Against that a head is kept elsewhere: every notebook keeps some by itsel
 """
 
 import json
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from hitl_nb.errors import UsageError
-from hitl_nb.journal._store import Query, Row
+from hitl_nb.errors import JournalError, UsageError
+from hitl_nb.journal._payloads import BLOBS, GUARDED_BLOBS, Payloads
+from hitl_nb.journal._store import Query, Row, Value
 
-VERSION: Final = 2
+VERSION: Final = 7
 """The version of the tables below."""
 
 COLUMNS: Final = tuple(
     """
     id ts event question thread run call tool kind message args arguments args_sha256 schema_sha256
     answer edited outcome by via reason result latency_ms redacted value key fingerprint prev_sha256 sha256
-    occurrence
+    occurrence login payload
     """.split()
 )
 """In the order that is hashed; a new version may only append to them (see `_chain`). Integers and texts only."""
@@ -61,11 +61,75 @@ _NO_REPLACE: Final = (
     "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END"
 )
 
-CREATE: Final = (
-    f"CREATE TABLE events ({', '.join(map(_column, COLUMNS))})",
-    "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL, since TEXT NOT NULL)",
-    # Partial indices: each event pays only for its own, and "what is open" stays a look-up however long the file
-    # (34 ms against 5 µs at 100,000 rows).
+FOUND_AGAIN: Final = (
+    "CREATE INDEX found_again ON events(fingerprint) WHERE event = 'asked' AND fingerprint IS NOT NULL",
+    "CREATE INDEX of_job ON events(key) WHERE event = 'asked' AND fingerprint IS NOT NULL",
+    "CREATE UNIQUE INDEX one_refusal ON events(question) WHERE event = 'refused'",
+)
+"""From version 2 to 3: questions that outlive who asked them."""
+
+WAITING: Final = (
+    "DROP TABLE IF EXISTS waiting",
+    """
+    CREATE TABLE waiting (question BIGINT PRIMARY KEY, posted BIGINT NOT NULL, recipient TEXT NOT NULL,
+        risk INTEGER NOT NULL, expires TEXT, widens TEXT, wider TEXT, assigned TEXT, claimed TEXT, claimed_until TEXT)
+    """,
+    "CREATE INDEX riskiest ON waiting(risk DESC, question)",
+)
+"""From version 3 to 4: what is open, and for whom.
+
+It is kept in the transactions of the events, and all but who has claimed what can be made from them (`waits`): of
+200,000 questions the oldest that are open are found as of 2,000 (half a second otherwise).
+"""
+
+LOGINS: Final = ('ALTER TABLE events ADD COLUMN "login" TEXT',)
+"""From version 4 to 5: as whom a row's writer was known to the database; a file knows nobody."""
+
+PAYLOADS: Final = ('ALTER TABLE events ADD COLUMN "payload" TEXT', *BLOBS)
+"""From version 6 to 7: what is large or personal stands apart, and can be erased."""
+
+BESIDE_QUESTIONS: Final = (
+    "CREATE INDEX postings ON events(question) WHERE event = 'posted'",
+    "CREATE INDEX tellings ON events(question) WHERE event = 'telling'",
+)
+"""From version 5 to 6: what is written of a question beside its answer is found by the question."""
+
+OPEN_POSTINGS: Final = """
+    SELECT posted.question, max(posted.id) FROM events AS posted WHERE posted.event = 'posted' AND NOT EXISTS (
+        SELECT 1 FROM events WHERE event IN ('answered', 'refused') AND question = posted.question
+    ) GROUP BY posted.question
+"""
+
+WAITS: Final = """
+    INSERT INTO waiting (question, posted, recipient, risk, expires, widens, wider) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (question) DO UPDATE SET posted = excluded.posted, recipient = excluded.recipient,
+        risk = excluded.risk, expires = excluded.expires, widens = excluded.widens, wider = excluded.wider
+"""
+NO_LONGER_WAITS: Final = "DELETE FROM waiting WHERE question = ?"
+CLOSES: Final = frozenset({"answered", "refused"})
+"""What ends a question's waiting."""
+
+_RISKS: Final = {"high": 2, "low": 0}
+"""What is said of neither stands between them."""
+
+
+def waits(question: Value, posted: int, about: str) -> tuple[Value, ...]:
+    """Return the row of an open question.
+
+    Args:
+        question: Its row.
+        posted: The row that puts it to people elsewhere.
+        about: What that says of it.
+    """
+    said = json.loads(about)
+    options = (said.get("card") or {}).get("options", {})
+    risk = _RISKS.get(str(said.get("risk") or options.get("risk")), 1)
+    return (question, posted, said["to"], risk, said.get("expires"), said.get("widens"), said.get("wider"))
+
+
+# Partial indices: each event pays only for its own, and "what is open" stays a look-up however long the file (34 ms
+# against 5 µs at 100,000 rows).
+INDICES: Final = (
     "CREATE UNIQUE INDEX one_answer ON events(question) WHERE event = 'answered'",
     "CREATE UNIQUE INDEX one_delivery ON events(question) WHERE event = 'delivered'",
     *_ONCE_A_QUESTION,
@@ -74,12 +138,24 @@ CREATE: Final = (
     "CREATE INDEX late_answers ON events(question) WHERE event = 'late'",
     "CREATE INDEX saved_threads ON events(thread) WHERE event = 'thread_saved'",
     "CREATE INDEX remembered ON events(key, fingerprint) WHERE event = 'remembered'",
+    *FOUND_AGAIN,
+    *WAITING,
+    *BESIDE_QUESTIONS,
+    *BLOBS,
+)
+"""``one_answer`` makes the first answer win between processes, ``one_start`` makes what was approved run once."""
+
+CREATE: Final = (
+    f"CREATE TABLE events ({', '.join(map(_column, COLUMNS))})",
+    "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL, since TEXT NOT NULL)",
+    *INDICES,
     # Against accidents; against intent there is the chain.
     "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
     "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
     _NO_REPLACE,
+    *GUARDED_BLOBS,
 )
-"""``one_answer`` makes the first answer win between processes, ``one_start`` makes what was approved run once."""
+"""A new SQLite file; another database makes its own, and takes the indices."""
 
 GUARDS: Final = "'no_update', 'no_delete', 'no_replace'"
 """The names of these triggers, as SQL."""
@@ -89,6 +165,14 @@ OCCURRENCES: Final = ('ALTER TABLE events ADD COLUMN "occurrence" TEXT', *_ONCE_
 
 INSERT: Final = f"INSERT INTO events VALUES ({', '.join('?' * len(COLUMNS))})"
 """All columns, in order: one text, so that SQLite prepares it once."""
+
+
+def newer_tables(version: int) -> JournalError:
+    """Return what is raised where the tables are of a version that is not known yet."""
+    return JournalError(
+        f"This journal was written by a newer hitl_nb (tables of version {version}, this one knows {VERSION}). "
+        "Write `pip install -U hitl-nb` and restart the kernel."
+    )
 
 
 # -- times ---
@@ -106,12 +190,21 @@ def written(moment: datetime) -> str:
 
 # -- the chain --------------------------------------------------------------------------------------------------------
 
+CHUNK: Final = 1000
+"""Rows that are read at once."""
+
+_LINK: Final = 3
+"""Columns of a row of which only the link is known."""
+
 START: Final = "0" * 64
 """What the first row names as the hash of the row before it."""
 
 ID: Final = COLUMNS.index("id")
+QUESTION: Final = COLUMNS.index("question")
 PREVIOUS: Final = COLUMNS.index("prev_sha256")
 SHA256: Final = COLUMNS.index("sha256")
+VALUE: Final = COLUMNS.index("value")
+PAYLOAD: Final = COLUMNS.index("payload")
 
 
 def digest(row: Sequence[object]) -> str:
@@ -143,28 +236,49 @@ class Verification:
     heads: int = 0
     """How many hashes that were kept elsewhere were found in the chain."""
 
+    erased: tuple[str, ...] = ()
+    """The questions whose payloads were erased, when and by whom."""
+
+    hidden: int = 0
+    """Of how many rows only the link was followed: the database does not show this login what they say."""
+
     def __str__(self) -> str:
         if self.ok:
             kept = f", {self.heads} kept {'head' if self.heads == 1 else 'heads'} found" if self.heads else ""
-            return f"ok: {self.rows} rows, head {self.head[:12]}…{kept}"
+            erased = f", {len(self.erased)} {'question' if len(self.erased) == 1 else 'questions'} erased"
+            hidden = f", {self.hidden} of them not shown to this login"
+            more = f"{hidden if self.hidden else ''}{erased if self.erased else ''}"
+            return f"ok: {self.rows} rows{more}, head {self.head[:12]}…{kept}"
         where = "the end" if self.bad_row is None else f"row {self.bad_row}"
         return f"NOT ok at {where}: {self.what}"
 
 
-def verified(rows: Iterable[Row], heads: Mapping[str, str]) -> Verification:
+def verified(rows: Iterable[Row], heads: Mapping[str, str], query: Query) -> Verification:
     """Follow the chain through all rows in the order of their ids.
 
     Args:
-        rows: Tuples as `COLUMNS` orders them.
+        rows: Tuples as `COLUMNS` orders them; of those that this login is not shown, id and both hashes.
         heads: Hashes that were kept elsewhere and where; they must be in the chain.
+        query: Finds what stands apart from the rows.
     """
     last_id, last, missing = 0, START, {head: where for head, where in heads.items() if head != START}
+    payloads, apart, hidden = Payloads(query), list[tuple[int, int, str]](), 0
     for row in rows:
         what = fault(row, last_id, last)
         if what:
             return Verification(ok=False, rows=last_id, head=last, bad_row=cast("int", row[ID]), what=what)
         last_id, last = link(row)
         missing.pop(last, None)
+        hidden += is_hidden(row)
+        if not is_hidden(row) and row[PAYLOAD] is not None:
+            apart.append((last_id, cast("int", row[QUESTION]), str(row[PAYLOAD])))
+        if len(apart) == CHUNK:
+            payloads.look(apart)
+            apart = []
+    payloads.look(apart)
+    bad_row, what = payloads.end()
+    if what:
+        return Verification(ok=False, rows=last_id, head=last, bad_row=bad_row, what=what)
     if missing:
         (head, where), more = next(iter(missing.items())), len(missing) - 1
         others = f" (and {more} more)" if more else ""
@@ -173,20 +287,69 @@ def verified(rows: Iterable[Row], heads: Mapping[str, str]) -> Verification:
             "is that of another journal"
         )
         return Verification(ok=False, rows=last_id, head=last, what=what)
-    return Verification(ok=True, rows=last_id, head=last, heads=len(heads))
+    erased = tuple(f"question {question}: {words}" for question, words in payloads.erased.items())
+    return Verification(ok=True, rows=last_id, head=last, heads=len(heads), erased=erased, hidden=hidden)
+
+
+def is_hidden(row: Row) -> bool:
+    """Whether only the link of a row is known: id, the hash before, its own."""
+    return len(row) == _LINK
+
+
+def hidden_links(query: Query, after: int, before: int | None) -> list[Row]:
+    """Return the links of rows that the database does not show this login.
+
+    Args:
+        query: Reads the database.
+        after: The row before them.
+        before: The row after them; None: to the end.
+    """
+    sql, parameters = "SELECT id, prev_sha256, sha256 FROM chain WHERE id > ?", (after,)
+    if before is None:
+        return query(f"{sql} ORDER BY id", parameters)
+    return query(f"{sql} AND id < ? ORDER BY id", (*parameters, before))
+
+
+def followed_through(rows: Iterable[Row], query: Query, after: int = 0) -> Iterator[Row]:
+    """Iterate over rows, and over the links of those before and between them that are not shown.
+
+    Args:
+        rows: In the order of their ids.
+        query: Reads the database.
+        after: The row before the first.
+    """
+    for row in rows:
+        if row[ID] != after + 1:
+            yield from hidden_links(query, after, cast("int", row[ID]))
+        yield row
+        after = cast("int", row[ID])
+
+
+def linked_to_the_end(rows: Iterable[Row], query: Query) -> Iterator[Row]:
+    """Iterate over all rows, and over the links of those that are not shown."""
+    # Before the rows: what is appended meanwhile would look as if it were not shown.
+    [(end,)] = query("SELECT coalesce(max(id), 0) FROM chain")
+    last = 0
+    for row in followed_through(rows, query):
+        last = cast("int", row[ID])
+        yield row
+    if last < cast("int", end):
+        yield from hidden_links(query, last, cast("int", end) + 1)
 
 
 def link(row: Row) -> tuple[int, str]:
     """Return id and hash of a row without a fault: what the next one has to follow."""
-    return cast("int", row[ID]), cast("str", row[SHA256])
+    return cast("int", row[ID]), cast("str", row[-1] if is_hidden(row) else row[SHA256])
 
 
 def fault(row: Row, last_id: int, last: object) -> str:
     """Say what is wrong with a row, given id and hash of the one before it; empty if nothing is."""
     if row[ID] != last_id + 1:
         return f"row {last_id + 1} is missing"
-    if row[PREVIOUS] != last:
+    if row[1 if is_hidden(row) else PREVIOUS] != last:
         return "it does not follow the row before it"
+    if is_hidden(row):
+        return ""
     try:
         is_written = row[SHA256] == digest(row)
     except (PydanticSerializationError, ValueError):  # bytes that are no text: nothing of ours
@@ -219,109 +382,3 @@ def heads_of(notebook: str | PathLike[str]) -> dict[str, str]:
 def _head(output: Mapping[str, Mapping[str, object]]) -> object:
     ours = output.get("metadata", {}).get("hitl_nb", {})
     return ours.get("journal_head") if isinstance(ours, dict) else None
-
-
-# -- rows are followed along it before anything is done because of them -----------------------------------------------
-
-# What was found good once is not read again: the table refuses changes and deletions (triggers), and whoever works
-# around that changes what the store's guard says, after which everything is read again.
-
-_CHUNK: Final = 1000
-
-
-class Span(NamedTuple):
-    """Rows that are as they were written, one linked to the next."""
-
-    first: int
-    last: int
-    sha256: str
-    """Of the last row."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Guard:
-    """What keeps the rows as they are, in the database itself."""
-
-    version: object
-    """Another one whenever somebody has changed the tables or their triggers."""
-
-    stands: bool
-    """Whether changes and deletions are refused."""
-
-
-class Trust:
-    """What of one file was found good.
-
-    Args:
-        query: Reads the file as it was opened.
-        guard: Looks whether the database itself keeps the rows as they are.
-    """
-
-    def __init__(self, query: Query, guard: Callable[[Query], Guard]) -> None:
-        self._lock = threading.RLock()
-        self._span: Span | None = None
-        self._guard_of = guard
-        self._guard = guard(query)
-
-    def note(self, first: int, before: str, last: int, sha256: str) -> None:
-        """Count rows as good that this process has appended.
-
-        Args:
-            first: The id of the first.
-            before: The hash of the row before it.
-            last: The id of the last.
-            sha256: Its hash.
-        """
-        # Without the lock: should `holds` not see it, it reads these rows itself.
-        span = self._span
-        if span is None:
-            self._span = Span(first, last, sha256)
-        elif span.last == first - 1 and span.sha256 == before:
-            self._span = Span(span.first, last, sha256)
-
-    def holds(self, query: Query, ids: Sequence[int], *, uncommitted: bool = False) -> bool:
-        """Whether rows are in the chain, from the earliest of them to the last of the file.
-
-        Args:
-            query: Reads the file.
-            ids: The rows.
-            uncommitted: Whether what it reads may yet come to nothing.
-        """
-        with self._lock:
-            guard = self._guard_of(query)
-            if guard != self._guard or not guard.stands:
-                self._span, self._guard = None, guard
-            span = _followed(query, min(ids), self._span)
-            if not uncommitted:
-                self._span = span
-            return span is not None and all(_is_linked(query, each, span) for each in ids)
-
-    @property
-    def head(self) -> tuple[int, str]:
-        """Id and hash of the last row that was found good."""
-        span = self._span
-        return (0, "") if span is None else (span.last, span.sha256)
-
-
-def _followed(query: Query, first: int, span: Span | None) -> Span | None:
-    """The rows from `first` (or from earlier) to the last; None if one is not as it was written."""
-    if span is None or first < span.first:
-        last, sha256 = first - 1, ""
-    elif query("SELECT sha256 FROM events WHERE id = ?", (span.last,)) != [(span.sha256,)]:
-        return None
-    else:
-        first, last, sha256 = span.first, span.last, span.sha256
-    while chunk := query("SELECT * FROM events WHERE id > ? ORDER BY id LIMIT ?", (last, _CHUNK)):
-        for row in chunk:
-            if fault(row, last, sha256 or row[PREVIOUS]):
-                return None
-            last, sha256 = link(row)
-    return Span(first=first, last=last, sha256=sha256) if sha256 else None
-
-
-def _is_linked(query: Query, id_: int, span: Span) -> bool:
-    """Whether a row is what its own hash, and the next row, say."""
-    rows = query("SELECT * FROM events WHERE id BETWEEN ? AND ? ORDER BY id", (id_, id_ + 1))
-    if not rows or fault(rows[0], id_ - 1, rows[0][PREVIOUS]):
-        return False
-    return rows[0][SHA256] == (span.sha256 if id_ == span.last else rows[-1][PREVIOUS])

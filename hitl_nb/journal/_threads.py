@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NotRequired, TypedDict, TypeVar, cast
 
-from hitl_nb._schema import Json, Validator
+from hitl_nb._schema import Json, Validator, facts_of, learn_from_text
+from hitl_nb._secrets import KnownSecrets, names_a_secret
 from hitl_nb.journal._queries import (
     IS_ASKED,
     OPEN_CALLS,
@@ -25,8 +26,7 @@ from hitl_nb.journal._queries import (
     rows_behind,
     stored_decision,
 )
-from hitl_nb.journal._secrets import Hider, KnownSecrets, facts_of
-from hitl_nb.journal._store import Columns, Row, Store, Transaction
+from hitl_nb.journal._store import Columns, Query, Row, Store, Transaction
 from hitl_nb.journal._tables import now
 
 # -- what of a long text, or of a long list, is as it was -------------------------------------------------------------
@@ -179,6 +179,9 @@ class ThreadRecord:
     state: object
     """The shared state as JSON data."""
 
+    beside: dict[str, Any]
+    """What else it needs to go on, as JSON data."""
+
     open: list[OpenCall]
     """Questions to ask again, in the order in which they were asked."""
 
@@ -193,6 +196,7 @@ class _Change(TypedDict):
     messages: list[Json]
     tail: NotRequired[int]
     state: NotRequired[Json]
+    beside: NotRequired[Json]
 
 
 class Snapshot:
@@ -202,12 +206,21 @@ class Snapshot:
         self.row = 0
         self.messages: list[str] = []
         self.state = "null"
+        self.beside = "{}"
+        self.is_whole = True
+        """Whether nothing that it was made from is gone."""
 
     def catch_up(self, rows: Iterable[Row]) -> None:
         """Take in what was saved since, by this process or another; rows of `SAVED`."""
         for row in rows:
-            self.row, value = cast("tuple[int, str]", row)
+            self.row, value = cast("tuple[int, str | None]", row)
+            if value is None:  # erased: what stands after it is known only once all of it is said again
+                self.messages, self.state, self.beside, self.is_whole = [], "null", "{}", False
+                continue
             change: _Change = json.loads(value)
+            self.is_whole = self.is_whole or (change["keep"] == 0 and "tail" not in change and "state" in change)
+            if not self.is_whole:
+                continue
             keep, end = change["keep"], len(self.messages) - change.get("tail", 0)
             self.messages = [
                 *self.messages[:keep],
@@ -215,6 +228,7 @@ class Snapshot:
                 *self.messages[max(keep, end) :],
             ]
             self.state = _dense(change["state"]) if "state" in change else self.state
+            self.beside = _dense(change["beside"]) if "beside" in change else self.beside
 
     def change_to(self, given: "_Given") -> str | None:
         """Return what a row has to hold so that this is the latest; None if it is already."""
@@ -225,12 +239,14 @@ class Snapshot:
             keep = same_start(self.messages, messages)
             tail = same_end(self.messages, messages, keep)
         is_new = state != self.state or not self.row
-        if self.row and keep == len(self.messages) == len(messages) and not is_new:
+        beside_is_new = given.beside != self.beside
+        if self.row and keep == len(self.messages) == len(messages) and not is_new and not beside_is_new:
             return None
-        self.messages, self.state = messages, state
+        self.messages, self.state, self.beside = messages, state, given.beside
         parts = [f'"keep":{keep},"messages":[{",".join(messages[keep : len(messages) - tail])}]']
         parts += [f'"tail":{tail}'] if tail else []
         parts += [f'"state":{state}'] if is_new else []
+        parts += [f'"beside":{given.beside}'] if beside_is_new else []
         return f"{{{','.join(parts)}}}"
 
 
@@ -244,6 +260,8 @@ class _Given:
     """`raw`, canonical and without secrets."""
     state: tuple[str, str]
     """As it was given, and clean."""
+    beside: str
+    """Clean."""
     cleaned_for: object
     """What was looked for."""
     before: list[str]
@@ -264,11 +282,16 @@ class Threads:
         self._saved: dict[tuple[int, str], Snapshot] = {}
 
     def save(
-        self, thread: str, messages: str | Sequence[str], state: str, parameters: Mapping[str, Validator]
+        self,
+        thread: str,
+        messages: str | Sequence[str],
+        state: str,
+        parameters: Mapping[str, Validator],
+        beside: str = "{}",
     ) -> Callable[[Transaction], None]:
         """Return what appends the changes since the last save, whichever process made that."""
         with self._lock:
-            given = self._take(thread, messages, state, parameters)
+            given = self._take(thread, messages, state, parameters, beside)
         columns: Columns = {"ts": now(), "thread": thread, "question": None}
 
         def append(transaction: Transaction) -> None:
@@ -286,12 +309,17 @@ class Threads:
         return append
 
     def _take(
-        self, thread: str, messages: str | Sequence[str], state: str, parameters: Mapping[str, Validator]
+        self,
+        thread: str,
+        messages: str | Sequence[str],
+        state: str,
+        parameters: Mapping[str, Validator],
+        beside: str,
     ) -> _Given:
         last = self._given.get(thread)
         array = last.array if last else ArrayText()
         raw = array.parts(messages) if isinstance(messages, str) else list(messages)
-        hiders = {name: hider for name, checks in parameters.items() if (hider := facts_of(checks).hider) is not None}
+        hiders = {name: checks for name, checks in parameters.items() if facts_of(checks).hider is not None}
         before = last.clean if last else []
         keep = tail = 0
         if last is not None and last.cleaned_for == (hiders, self._secrets.count):
@@ -313,6 +341,7 @@ class Threads:
             raw=raw,
             clean=[*before[:keep], *texts, *before[len(before) - tail :]],
             state=known or (state, _dense(self._secrets.scrub(json.loads(state)))),
+            beside=beside if beside == "{}" else _dense(self._secrets.scrub(json.loads(beside))),
             cleaned_for=looked_for,
             before=before,
             keep=keep,
@@ -321,35 +350,43 @@ class Threads:
         self._given[thread] = given
         return given
 
-    def _learn(self, messages: list[dict[str, Any]], hiders: Mapping[str, Hider]) -> None:
-        if not hiders:
-            return
+    def _learn(self, messages: list[dict[str, Any]], declaring: Mapping[str, Validator]) -> None:
         for message in messages:
             for tool_call in message.get("toolCalls") or ():
-                function = tool_call["function"]
-                if function["name"] in hiders:
-                    self._secrets.learn_arguments(function["arguments"], hiders[function["name"]])
+                function = tool_call.get("function") or {}
+                arguments, checks = function.get("arguments") or "", declaring.get(function.get("name", ""))
+                if checks is not None or names_a_secret(arguments):
+                    learn_from_text(arguments, checks, into=self._secrets)
 
 
 def stored_thread(store: Store, thread: str) -> ThreadRecord | None:
     """Return a conversation; an answer that is not believed leaves its question open."""
+    # One moment for all, while other kernels write.
+    return store.read(lambda query: _thread_in(query, store, thread))
+
+
+def _thread_in(query: Query, store: Store, thread: str) -> ThreadRecord | None:
     latest = Snapshot()
-    open_calls: list[OpenCall] = []
+    latest.catch_up(query(SAVED, (thread, 0)))
+    asked = query(IS_ASKED, (thread,))
+    open_calls = list(map(open_call, query(OPEN_CALLS, (thread,))))
     undelivered: list[StoredDecision] = []
-    with store.moment() as query:  # one moment for all three, while other kernels write
-        latest.catch_up(query(SAVED, (thread, 0)))
-        asked = query(IS_ASKED, (thread,))
-        open_calls += map(open_call, query(OPEN_CALLS, (thread,)))
-        for row in query(UNDELIVERED, (thread,)):
-            if store.believes(query, rows_behind(row)):
-                undelivered.append(stored_decision(row))
-            else:
-                open_calls.append(open_call(row))
+    for row in query(UNDELIVERED, (thread,)):
+        if store.believes(query, rows_behind(row)):
+            undelivered.append(stored_decision(row))
+        else:
+            open_calls.append(open_call(row))
     if not latest.row and not asked:
         return None
     messages = [json.loads(text) for text in latest.messages]
     open_calls.sort(key=lambda call: call.question)
-    return ThreadRecord(messages=messages, state=json.loads(latest.state), open=open_calls, undelivered=undelivered)
+    return ThreadRecord(
+        messages=messages,
+        state=json.loads(latest.state),
+        beside=json.loads(latest.beside),
+        open=open_calls,
+        undelivered=undelivered,
+    )
 
 
 def _dense(value: object) -> str:

@@ -4,6 +4,7 @@ import csv
 import html
 import importlib.util
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
+from hitl_nb._calls import FAILED
+from hitl_nb._text import SIGN, visible, warning_about
 from hitl_nb.errors import MissingExtraError
 from hitl_nb.journal._queries import KINDS, CallRow, kind_of
 from hitl_nb.journal._store import Row
@@ -27,23 +30,29 @@ _LONGEST: Final = 120
 _INKED: Final = "color:var(--jp-content-font-color1,currentColor)"
 QUIET: Final = "color:var(--jp-content-font-color2,#757575);font-size:0.9em"
 LINE: Final = "border-bottom:1px solid var(--jp-border-color2,#bdbdbd)"
+_WRAPPED: Final = "max-width:30em;white-space:pre-wrap;overflow-wrap:anywhere"
+"""A cell takes the lines it needs: the table is never wider than the page, whatever somebody wrote."""
 COLOURS: Final = {
     "approved": "var(--jp-success-color1,#2e7d32)",
     "edited": "var(--jp-info-color1,#0277bd)",
     "declined": "var(--jp-error-color1,#c62828)",
     "expired": "var(--jp-warn-color1,#ef6c00)",
+    "cancelled": "var(--jp-content-font-color3,#9e9e9e)",
     "other": "var(--jp-content-font-color2,#757575)",
     "open": "var(--jp-border-color1,#9e9e9e)",
 }
 
 
-def escaped(text: object) -> str:
-    """Return any text as HTML that shows it: markup as text, and what is invisible as its escape.
+_STORED_SO: Final = re.compile(r"\\x00|\\ud[89a-f][0-9a-f]{2}")
 
-    Bidirectional overrides and zero-width characters change what a reader sees without being seen.
-    """
-    shown = "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in str(text))
-    return html.escape(shown)
+
+def escaped(text: object) -> str:
+    """Return any text as HTML that shows it: markup as text, what is invisible as its escape, with a warning."""
+    words = str(text)
+    # A store has no NUL and no half of a pair: these were written out before.
+    warning = (warning_about(_STORED_SO.sub("\0", words)) or "").split("\n")
+    lines = "".join(f'<br><span style="{QUIET}">{SIGN} {html.escape(line)}</span>' for line in warning if line)
+    return html.escape(visible(words)) + lines
 
 
 def shortened(text: str) -> str:
@@ -56,10 +65,10 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) ->
     heads = "".join(
         f'<th scope="col" style="{LINE};text-align:left;padding:0.2em 0.8em">{head}</th>' for head in header
     )
-    cell = f'<td style="{LINE};text-align:left;vertical-align:top;padding:0.2em 0.8em;white-space:pre-wrap">'
+    cell = f'<td style="{LINE};text-align:left;vertical-align:top;padding:0.2em 0.8em;{_WRAPPED}">'
     body = "".join(f"<tr>{''.join(f'{cell}{value}</td>' for value in row)}</tr>" for row in rows)
     return (
-        f'<table class="hitl-journal" style="border-collapse:collapse;{_INKED}">'
+        f'<table class="hitl-journal" style="border-collapse:collapse;max-width:100%;{_INKED}">'
         f'<caption style="text-align:left;{QUIET}">{caption}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
     )
@@ -73,10 +82,18 @@ def decision_row(call: CallRow) -> list[str]:
     return [
         f'<span style="{QUIET}">{escaped((call["answered_at"] or call["asked_at"])[:16].replace("T", " "))}</span>',
         f"<strong>{escaped(call['tool'])}</strong><br>{escaped(shortened(call['message'] or ''))}",
-        f'<span style="color:{COLOURS[kind]}">●</span> {escaped(call["outcome"] if kind == "other" else kind)}',
+        '<span style="white-space:nowrap">'
+        f'<span style="color:{COLOURS[kind]}">●</span> {escaped(_other(call) if kind == "other" else kind)}</span>',
         escaped(shortened(said)),
         escaped(who),
     ]
+
+
+def _other(call: CallRow) -> str:
+    """The word for an end that nobody has decided on."""
+    if call["outcome"] != "aborted":
+        return str(call["outcome"])
+    return "failed" if (call["reason"] or "").startswith(FAILED) else "stopped"
 
 
 def _spoken(answer: str) -> str:
@@ -108,8 +125,11 @@ class Summary:
     expired: int
     """Nobody answered in time."""
 
+    cancelled: int
+    """Withdrawn before anybody answered."""
+
     other: int
-    """Ended otherwise: cancelled, stopped, superseded, or the model's call was invalid."""
+    """Ended otherwise: stopped, failed, superseded, or the model's call was invalid."""
 
     open: int
     """Not decided yet."""
@@ -203,6 +223,7 @@ _INK: Final = {
     "edited": "#0277bd",
     "declined": "#c62828",
     "expired": "#ef6c00",
+    "cancelled": "#8d6e63",
     "other": "#757575",
     "open": "#bdbdbd",
 }

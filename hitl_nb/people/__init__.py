@@ -12,9 +12,9 @@ from hitl_nb._doors import all_at_home
 from hitl_nb.people._asking import Asking as Asking
 from hitl_nb.people._asking import ask_in_turn as ask_in_turn
 from hitl_nb.people._asking import asking as asking
+from hitl_nb.people._asking import clicks_delivered as clicks_delivered
 from hitl_nb.people._asking import consult as consult
 from hitl_nb.people._asking import current_asking as current_asking
-from hitl_nb.people._asking import delivering as delivering
 from hitl_nb.people._asking import in_time as in_time
 from hitl_nb.people._asking import may_recall as may_recall
 from hitl_nb.people._asking import showing as showing
@@ -24,8 +24,7 @@ from hitl_nb.people._default import people_of as people_of
 from hitl_nb.people._default import people_replaced as people_replaced
 from hitl_nb.people._default import stand_in as stand_in
 from hitl_nb.people._default import take_stand_in_note as take_stand_in_note
-from hitl_nb.people._notebook import NotebookPerson
-from hitl_nb.people._person import Person
+from hitl_nb.people._person import NotebookPerson, Person
 from hitl_nb.people._person import declared as declared
 from hitl_nb.people._person import declared_all as declared_all
 from hitl_nb.people._person import nobody_answered as nobody_answered

@@ -5,8 +5,6 @@ run is found by a context variable, which tasks, Flow steps and ``asyncio.to_thr
 """
 
 import asyncio
-import logging
-import threading
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -15,12 +13,14 @@ from typing import Any
 
 from hitl_nb import _kernel
 from hitl_nb._calls import Call, Handle
+from hitl_nb._limits import contained
+from hitl_nb._text import logger
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb.cards import display_record
 from hitl_nb.errors import NoHumanError
 from hitl_nb.people._person import Person, nobody_answered
 
-_log = logging.getLogger("hitl_nb")
+_log = logger()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +69,9 @@ async def ask_in_turn(call: Call, people: Sequence[Person]) -> None:
     for person in people:
         if handle.taken:  # nobody is to be asked for nothing
             break
-        with handle.put_to(person, apart=len(people) > 1) as theirs:
-            await person(theirs)
+        with handle.turns.put_to(person, apart=len(people) > 1) as theirs:
+            with contained(f"Whoever was asked about `{call.name}`"):
+                await person(theirs)
             await handle.written()
     await handle.settled()
     if not handle.taken:
@@ -96,7 +97,7 @@ async def in_time(work: Awaitable[object], seconds: float | None) -> bool:
     return True
 
 
-def consult(call: Call, people: Iterable[Any]) -> bool:
+def consult(call: Call, people: Iterable[object]) -> bool:
     """Ask every rule, wherever it stands, whether it forbids this: then the call is declined, before any memory.
 
     Returns:
@@ -115,14 +116,14 @@ def consult(call: Call, people: Iterable[Any]) -> bool:
             handle.may_recall = False
             continue
         if denied is not None and counts and not handle.taken:
-            with handle.put_to(person):
+            with handle.turns.put_to(person):
                 call.decline(denied, by=f"policy: {denied}", via="policy")
         if denied is not None:
             handle.may_recall = False
     return handle.may_recall
 
 
-def may_recall(call: Call, people: Iterable[Any]) -> bool:
+def may_recall(call: Call, people: Iterable[object]) -> bool:
     """Whether what was decided earlier may answer a question that is not open yet; nothing is declined by this."""
     try:
         return all(person.denial(call) is None for person, _ in _rules(people, counts=True))
@@ -131,7 +132,7 @@ def may_recall(call: Call, people: Iterable[Any]) -> bool:
         return False
 
 
-def _rules(people: Iterable[Any], *, counts: bool) -> Iterator[tuple[Any, bool]]:
+def _rules(people: Iterable[object], *, counts: bool) -> Iterator[tuple[Any, bool]]:
     """Everybody who can forbid, and whether that counts now; whoever is asked only later forbids later."""
     for person in people:
         if hasattr(person, "denial"):
@@ -144,12 +145,12 @@ _current: ContextVar[Asking | None] = ContextVar("hitl_nb_asking", default=None)
 
 
 def current_asking() -> Asking | None:
-    """Give the run that this code is part of, or None."""
+    """Return the run that this code is part of, or None."""
     return _current.get()
 
 
 @contextmanager
-def asking(people: Sequence[Person], transcript: Transcript, journal: Any = None) -> Iterator[Asking]:
+def asking(people: Sequence[Person], transcript: Transcript, journal: object = None) -> Iterator[Asking]:
     """Make these people the ones that are asked by code below, in this task and all that it starts."""
     found = Asking(people=people, transcript=transcript, loop=asyncio.get_running_loop(), journal=journal)
     token = _current.set(found)
@@ -162,13 +163,13 @@ def asking(people: Sequence[Person], transcript: Transcript, journal: Any = None
 # -- where it is seen ---------------------------------------------------------------------------------------------
 
 
-def delivering() -> AbstractContextManager[None]:
+def clicks_delivered() -> AbstractContextManager[None]:
     """Have clicks delivered while a cell awaits; code in a worker thread leaves the kernel's thread to itself."""
-    return _kernel.delivering() if threading.current_thread() is threading.main_thread() else nullcontext()
+    return _kernel.delivering() if _kernel.in_thread_of_kernel() else nullcontext()
 
 
 @contextmanager
-def showing(people: Sequence[Any], transcript: Transcript) -> Iterator[None]:
+def showing(people: Sequence[object], transcript: Transcript) -> Iterator[None]:
     """Let everybody who wants to follow the run follow it; without any, leave its record in the cell at the end.
 
     A scripted person, a policy or an absent one gets no live widget but the same record, so that tutorials have
@@ -182,5 +183,5 @@ def showing(people: Sequence[Any], transcript: Transcript) -> Iterator[None]:
                     shown = bool(stack.enter_context(person.watch(transcript))) or shown
             yield
     finally:
-        if not shown and _kernel.current_kernel() is not None:
+        if not shown and (_kernel.current_kernel() is not None or _kernel.marimo_notebook() is not None):
             display_record(transcript)

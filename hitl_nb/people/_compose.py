@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hitl_nb._calls import Call, Decision, Handle, frozen, print_of
+from hitl_nb._limits import contained
 from hitl_nb.errors import UsageError
 from hitl_nb.people._asking import consult, current_asking, in_time
 from hitl_nb.people._person import Person, declared, declared_all
@@ -42,7 +44,7 @@ class Remember:
             answer = call.proposal if known.is_as_proposed else frozen(known.answer)
             call.respond(answer, by=f"remembered from {known.by or 'somebody'}", via="policy")
             return
-        with handle.put_to(self._person) as theirs:
+        with handle.turns.put_to(self._person) as theirs:
             await self._person(theirs)
             await handle.written()
         decision = handle.decision
@@ -54,11 +56,11 @@ class Remember:
             self._answers[key] = _Known(is_as_proposed=unedited, answer=answer, by=decision.by)
 
     def declared(self) -> Any:
-        """Give who has to answer, structurally."""
+        """Return who has to answer, structurally."""
         inner = declared(self._person)
         return None if inner is None else ["Remember", inner]
 
-    def watch(self, transcript: Any) -> Any:
+    def watch(self, transcript: object) -> Any:
         """Let the person follow the run, if it wants to."""
         return _watch(self.members, transcript)
 
@@ -79,7 +81,7 @@ class _Known:
 
 
 def question_key(call: Call) -> str | None:
-    """Give what a memory knows the whole question by; None if it must be asked each time."""
+    """Return what a memory knows the whole question by; None if it must be asked each time."""
     if _is_empty(call.args):
         return None
     answer_type = call.answer_type
@@ -125,7 +127,7 @@ class AllOf:
         """Collect the approvals; the first refusal decides."""
         names = [_name_of(person) for person in self._people]
         handle = Handle.of(call)
-        with handle.put_to_several(" and ".join(names)):
+        with handle.turns.put_to_several(" and ".join(names)):
             ballots = [handle.ballot(number, len(names)) for number in range(1, len(names) + 1)]
             try:
                 await self._collect(call, ballots)
@@ -159,16 +161,16 @@ class AllOf:
         if not handle.taken:
             consult(ballot, [person])
         if not handle.taken:
-            with handle.put_to(person):
+            with handle.turns.put_to(person), contained(f"Whoever was asked about `{ballot.name}`"):
                 await person(ballot)
         return handle.taken
 
     def declared(self) -> Any:
-        """Give who has to answer, structurally."""
+        """Return who has to answer, structurally."""
         inner = declared_all(self._people)
         return None if inner is None else ["AllOf", *inner]
 
-    def watch(self, transcript: Any) -> Any:
+    def watch(self, transcript: object) -> Any:
         """Let the first person who wants to follow the run do so."""
         return _watch(self._people, transcript)
 
@@ -225,33 +227,36 @@ class Escalate:
     async def __call__(self, call: Call) -> None:
         """Ask, wait, pass on."""
         handle = Handle.of(call)
-        with handle.put_to(self._first, apart=True) as theirs:
+        later = "Expires" if self._to is None else f"Goes to {_name_of(self._to)}"
+        before, handle.deadline = handle.deadline, (datetime.now(UTC) + timedelta(seconds=self._after), later)
+        with handle.turns.put_to(self._first, apart=True) as theirs:
             answered = await in_time(self._first(theirs), self._after)
         await handle.settled()
+        handle.deadline = before
         if answered or handle.taken:
             return
         if self._to is None:
             handle.expire(f"nobody answered within {self._after:g} s")
             return
-        with handle.put_to(self._to, apart=True) as theirs:
+        with handle.turns.put_to(self._to, apart=True) as theirs:
             await self._to(theirs)
 
     def declared(self) -> Any:
-        """Give who has to answer, structurally."""
+        """Return who has to answer, structurally."""
         inner = declared_all(self.members + self.later_members)
         return None if inner is None else ["Escalate", self._after, *inner]
 
-    def watch(self, transcript: Any) -> Any:
+    def watch(self, transcript: object) -> Any:
         """Let those who are asked follow the run, if they want to."""
         return _watch(self.members + self.later_members, transcript)
 
 
-def _watch(people: Iterable[Any], transcript: Any) -> Any:
+def _watch(people: Iterable[object], transcript: object) -> Any:
     watching = next((person for person in people if hasattr(person, "watch")), None)
     return nullcontext(False) if watching is None else watching.watch(transcript)
 
 
-def _name_of(person: Any) -> str:
+def _name_of(person: object) -> str:
     name = getattr(person, "name", None)
     return name if isinstance(name, str) else getattr(person, "__name__", None) or type(person).__name__
 

@@ -4,14 +4,13 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path, PureWindowsPath
 from typing import Any, Final
 
 from hitl_nb._process import notebook_folder, started_with, warn_of_later
 from hitl_nb.errors import ScriptError, UsageError
-from hitl_nb.people._notebook import NotebookPerson
-from hitl_nb.people._person import IN_CODE, VARIABLE, Person
+from hitl_nb.people._person import IN_CODE, VARIABLE, NotebookPerson, Person
 from hitl_nb.people._script import ScriptedPerson
 
 KINDS: Final = "hitl_nb.people"
@@ -22,8 +21,8 @@ _NO_PERSON: Final = ("script", "replay", "policy")
 """The paths by which no person answers."""
 
 
-def people_of(people: Any) -> list[Person]:
-    """Give the list of people for what a user hands to ``Session(people=...)``.
+def people_of(people: object) -> list[Person]:
+    """Return the list of people for what a user hands to ``Session(people=...)``.
 
     Those that are named are asked; else those of ``hitl_nb.use(people=...)``, else those of ``HITL_NB_PEOPLE`` as this
     process was started with it, else whoever sits at the notebook. `people_replaced` replaces any of them.
@@ -97,24 +96,30 @@ def _is_for_everybody(value: str) -> bool:
 def _of_variable(value: str) -> Person:
     kind, _, file = value.partition(":")
     try:
-        return _of_kind(kind, notebook_folder() / file)
+        return _of_kind(kind, file, notebook_folder())
     except _NoSuchKind as error:
         raise ScriptError(f"`{VARIABLE}={value}` is none of {error}. Write `{VARIABLE}=script:answers.py`.") from None
 
 
-def _of_kind(kind: str, file: Path) -> Person:
-    """Give who answers from a file.
+def _of_kind(kind: str, words: str, folder: Path) -> Person:
+    """Give who answers from a file, or whom other words mean.
 
     Raises:
         _NoSuchKind: Names those that there are.
     """
     if kind == _SCRIPT:
-        return ScriptedPerson.from_file(file)
+        return ScriptedPerson.from_file(folder / words)
     found = {entry.name: entry for entry in entry_points(group=KINDS)}
     if kind not in found:
-        raise _NoSuchKind(", ".join(f"`{name}:<file>`" for name in sorted({_SCRIPT, *found})))
-    person: Person = found[kind].load()(str(file))
+        raise _NoSuchKind(", ".join(f"`{name}:{_behind(found.get(name))}`" for name in sorted({_SCRIPT, *found})))
+    make = found[kind].load()
+    person: Person = make(words if hasattr(make, "takes_words") else str(folder / words))
     return person
+
+
+def _behind(kind: EntryPoint | None) -> str:
+    """What stands behind the colon of a kind, in words."""
+    return str(getattr(kind.load(), "takes_words", "<file>")) if kind is not None else "<file>"
 
 
 # -- said in code ----------------------------------------------------------------------------------------------
@@ -137,7 +142,7 @@ class UsedPeople:
     """Is called in the end, with the error that ended it."""
 
     @classmethod
-    def of(cls, people: Any) -> "UsedPeople":
+    def of(cls, people: object) -> "UsedPeople":
         """Read what a user gave; a recorded session begins here.
 
         Raises:
@@ -163,7 +168,7 @@ class UsedPeople:
         kind, _, file = text.partition(":")
         path = Path(file).expanduser().absolute()  # at once: a cell may change the working directory later
         try:
-            ready = [_of_kind(kind, path)]
+            ready = [_of_kind(kind, file, path.parent)]
         except _NoSuchKind as error:
             raise UsageError(
                 f"`people={text!r}` is none of {error}. Write `hitl_nb.use(people='script:answers.py')`."
@@ -215,11 +220,13 @@ def stand_in() -> str | None:
     value = started_with(VARIABLE)
     if _used and not _is_for_everybody(value):
         return _used[-1].stands_in
-    return f"{VARIABLE}={_without_folders(value)} answers here, not a person" if value else None
+    if not value or (_is_for_everybody(value) and hasattr(_of_variable(value), "parks")):
+        return None  # or people, elsewhere
+    return f"{VARIABLE}={_without_folders(value)} answers here, not a person"
 
 
 def take_stand_in_note() -> str | None:
-    """Give `stand_in` to whoever writes the first record; None to all others, until somebody else stands in."""
+    """Return `stand_in` to whoever writes the first record; None to all others, until somebody else stands in."""
     words = stand_in()
     if words is None or words in _noted:
         return None

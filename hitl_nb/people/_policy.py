@@ -6,16 +6,17 @@ with its rule.
 """
 
 import fnmatch
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from hitl_nb._calls import Call, Kind, confirmed, frozen
+from hitl_nb._limits import contained
+from hitl_nb._text import logger
 from hitl_nb.errors import UsageError
 from hitl_nb.people._person import declared
 
-_log = logging.getLogger("hitl_nb")
+_log = logger()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,8 @@ class Rule:
             return False
         if self.when is None:
             return True
-        verdict = self.when(frozen(call.args))  # a copy: a rule looks, and changes nothing
+        with contained(f"`when` of {self.name}"):
+            verdict = self.when(frozen(call.args))  # a copy: a rule looks, and changes nothing
         # An `async def` gives a coroutine, which is true; only a plain yes is a yes.
         if verdict is not True and verdict is not False:
             raise TypeError(f"`when` of {self.name} gave `{verdict!r}`, neither True nor False")
@@ -135,7 +137,7 @@ class Policy:
         self._rules = rules
 
     def denial(self, call: Call) -> str | None:
-        """Give the name of a rule that forbids this call, or None. Asked before anybody else, and before any memory.
+        """Return the name of a rule that forbids this call, or None. Asked before anybody else, and before any memory.
 
         Raises:
             Exception: Whatever a `when` raised: then nothing is forbidden, and nothing allowed.
@@ -151,14 +153,15 @@ class Policy:
                 call.decline(denied, by=f"policy: {denied}", via="policy")
             elif allowed:
                 rule = allowed[0]
-                answer = confirmed(call) if rule.answer is None else rule.answer(frozen(call.args))
+                with contained(f"`answer` of {rule.name}"):
+                    answer = confirmed(call) if rule.answer is None else rule.answer(frozen(call.args))
                 call.respond(answer, by=f"policy: {rule.name}", via="policy")
         except Exception:
             # Fail closed: a rule that cannot tell has not allowed anything. The person behind it is asked.
             _log.exception("A rule failed on `%s` (%s); the next person is asked", call.name, call.id)
 
     def declared(self) -> Any:
-        """Give the rules, structurally; None if one of them has a condition that nobody can name."""
+        """Return the rules, structurally; None if one of them has a condition that nobody can name."""
         rules = [_declared(rule) for rule in self._rules]
         return None if None in rules else ["Policy", *rules]
 

@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from hitl_nb._calls import Call, print_of
+from hitl_nb._schema import NAMES, facts_of, hide_secrets, opened, secret_form_of
 from hitl_nb.errors import ScriptError
 from hitl_nb.people._person import declared_kind
 
 _FORM = 'HITL_NB_PEOPLE=script:answers.py, a file with `answers = [...]` or `answers = {"tool": [...]}`'
+
+
+def _shown(value: object, checks: object = None) -> str:
+    """Give a value to read, without its secrets: declared ones, and what has the name of one."""
+    form = secret_form_of(checks)
+    plain = opened(value) if form is None else hide_secrets(value, form)
+    return repr((facts_of(checks).hider or NAMES).hide(plain, []))  # type: ignore[arg-type]  # what is no JSON stays
 
 
 class ScriptedPerson:
@@ -45,7 +53,7 @@ class ScriptedPerson:
             if isinstance(queue, (str, bytes)) or not isinstance(queue, Sequence):
                 where = f"`{tool}`" if tool else "The script"
                 raise ScriptError(
-                    f"{where} holds `{queue!r}`, not a list of answers. Write `ScriptedPerson([answer, ...])` "
+                    f"{where} holds `{_shown(queue)}`, not a list of answers. Write `ScriptedPerson([answer, ...])` "
                     'or `ScriptedPerson({"tool": [answer, ...]})`.'
                 )
         self._answers = {tool: list(queue) for tool, queue in script.items()}
@@ -54,7 +62,7 @@ class ScriptedPerson:
 
     @classmethod
     def from_variable(cls, value: str, *, folder: str | PathLike[str] = "") -> "ScriptedPerson":
-        """Give the person that ``HITL_NB_PEOPLE=script:<file>`` names.
+        """Return the person that ``HITL_NB_PEOPLE=script:<file>`` names.
 
         Args:
             value: ``script:`` and the file, as for `from_file`.
@@ -71,7 +79,7 @@ class ScriptedPerson:
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> "ScriptedPerson":
-        """Give the person whose answers are in a file: ``.json``, or ``.py`` with a variable `answers`.
+        """Return the person whose answers are in a file: ``.json``, or ``.py`` with a variable `answers`.
 
         Raises:
             ScriptError: No such file, or no `answers` in it.
@@ -115,8 +123,8 @@ class ScriptedPerson:
         queue = self._answers.get(call.name if self._by_tool else "")
         if not queue:
             raise ScriptError(
-                f"Unexpected question {len(self.asked)}: `{call.name}` ({call.id}) with {call.args!r}. "
-                f"The script has no answer left for it; {self._left()}."
+                f"Unexpected question {len(self.asked)}: `{call.name}` ({call.id}) with "
+                f"{_shown(call.args, call.args_type)}. The script has no answer left for it; {self._left()}."
             )
         answer = queue.pop(0)
         if callable(answer):
@@ -133,7 +141,7 @@ class ScriptedPerson:
 
     def _left(self) -> str:
         left = {tool: queue for tool, queue in self._answers.items() if queue}
-        return f"unused answers: {left if self._by_tool else left['']!r}" if left else "no answer is left"
+        return f"unused answers: {_shown(left if self._by_tool else left[''])}" if left else "no answer is left"
 
     def __enter__(self) -> "ScriptedPerson":
         return self

@@ -13,8 +13,10 @@ from typing import Any, Literal
 
 from ag_ui.core import ToolCall
 
-from hitl_nb._calls import MAY_HAVE_RUN, Call, Decision, GrantLost, Handle, Recorder, frozen
+from hitl_nb._calls import MAY_HAVE_RUN, Call, Decision, GrantLost, Handle, Recorder, frozen, reporting
 from hitl_nb._encoding import encode
+from hitl_nb._limits import aside, contained, words_of
+from hitl_nb._schema import learn_from_text
 from hitl_nb._tools import FrontendTool, GateTool, HumanTool, ToolBox
 from hitl_nb.errors import InvalidValue
 from hitl_nb.people import Person, ask_in_turn, in_time
@@ -41,6 +43,9 @@ class PendingCall:
     """Whether it is left over from an earlier run, and how we know: a person is asked again, code that may have run is
     not run again. The journal knows that a gate was never passed; events do not."""
 
+    by_code: bool = False
+    """Whether code calls it (`Session.run_tool`): then a tool that is hidden from the model is there, too."""
+
 
 class Dispatcher:
     """Decides the questions of one session.
@@ -61,7 +66,7 @@ class Dispatcher:
         people: Sequence[Person],
         *,
         one_at_a_time: bool,
-        refuse: Callable[[Call, str], str | None],
+        refuse: Callable[[Call, str], Awaitable[str | None]],
         recorder: Recorder | None,
         on_decided: Callable[[PendingCall], None],
         on_error: Callable[[str, str], None],
@@ -98,7 +103,8 @@ class Dispatcher:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, question: PendingCall, one: _Work, before: Sequence[Awaitable[None]]) -> None:
-        await one(before)
+        with contained(f"What answers `{question.call.name}`"):
+            await one(before)
         await Handle.of(question.call).settled()
         self._on_decided(question)
 
@@ -109,16 +115,21 @@ class Dispatcher:
         if isinstance(question.source, Checkpoint):
             checkpoint = question.source
             await handle.open(checkpoint.args, arguments=json.dumps(checkpoint.args), recorder=self._recorder)
+            if question.replayed == "journal":
+                self._adopt(call)
             handler = self._tools.handler_of(checkpoint.interrupt)
             first = [handler.handler] if handler and handler.handler else []
             return lambda _: self._ask(call, checkpoint.expires_at, first)
         tool = self._tools.get(question.source.function.name)
-        if tool is None or not tool.available:
+        if tool is None or not (tool.available or question.by_code):
+            learn_from_text(question.source.function.arguments)
             return self._wrong(call, "tool_not_found", self._no_such(question.source.function.name))
         try:
-            args = tool.validated(question.source.function.arguments)
+            arguments = question.source.function.arguments
+            args = await aside(lambda: tool.validated(arguments), tool.parameters.cost(arguments))
         except InvalidValue as error:
             hint = f"invalid arguments: {error}. Call `{call.name}` again with corrected arguments."
+            learn_from_text(question.source.function.arguments, tool.parameters)
             return self._wrong(call, "tool_argument_parse_failed", hint)
         if isinstance(tool, FrontendTool):
             if question.replayed:
@@ -134,7 +145,7 @@ class Dispatcher:
             recorder=self._recorder,
             gated=isinstance(tool, GateTool),
         )
-        reason = self._refuse(call, question.source.function.arguments)
+        reason = await self._refuse(call, question.source.function.arguments)
         if reason is not None:
             handle.close("declined", reason, by="hitl_nb")
             return _nothing
@@ -168,6 +179,7 @@ class Dispatcher:
         if expires_at is None:
             await ask_in_turn(call, people)
             return
+        Handle.of(call).deadline = expires_at, "Expires"
         left = (expires_at - datetime.now(UTC)).total_seconds()
         if left > 0:  # nobody is asked what cannot be answered any more
             await in_time(ask_in_turn(call, people), left)
@@ -176,26 +188,31 @@ class Dispatcher:
         if not handle.taken:
             handle.expire(f"not answered before {expires_at.isoformat()}")
 
-    async def _execute(self, tool: FrontendTool, call: Call, args: Any, before: Sequence[Awaitable[None]]) -> None:
+    async def _execute(self, tool: FrontendTool, call: Call, args: object, before: Sequence[Awaitable[None]]) -> None:
         if before:
             await asyncio.gather(*(asyncio.shield(one) for one in before))
         handle = Handle.of(call)
         handle.open_now(args)
         try:
-            value = await _ran(tool, args)
+            with reporting(handle):
+                value = await _run_now(tool, args)
             result = encode(value)
         except Exception as error:
             # As on the web, the model is told; unlike there the run goes on, so that it can do something about it.
-            self._on_error("tool_handler_failed", str(error))
-            handle.settle(Decision(outcome="invalid", result=f"Error: {error}", reason=str(error)))
+            words = words_of(error)
+            self._on_error("tool_handler_failed", words)
+            handle.settle(Decision(outcome="invalid", result=f"Error: {words}", reason=words))
             return
+        except BaseException:
+            handle.settle(Decision(outcome="aborted", result=_STOPPED))
+            raise
         handle.settle(Decision(outcome="answered", answer=value, result=result))
 
     async def _pass_gate(self, tool: GateTool, call: Call, before: Sequence[Awaitable[None]]) -> None:
         handle = Handle.of(call)
         await handle.settled()  # an answer that code has just given: if it cannot be kept, somebody is asked
         if not handle.taken:
-            if tool.needs_person(frozen(handle.frozen)):
+            if tool.needs_person(frozen(handle.grant.frozen)):
                 await self._ask(call, None)
             else:
                 # With a journal this fails where another kernel has a decision for it already, which then counts.
@@ -206,7 +223,7 @@ class Dispatcher:
         if before:
             await asyncio.gather(*(asyncio.shield(one) for one in before))
         try:
-            args = await handle.begin()
+            args = await handle.grant.begin()
         except GrantLost as lost:
             handle.delivered = MAY_HAVE_RUN  # what is told if nobody waits for its end
             handle.delivered = await lost.outcome()
@@ -214,51 +231,39 @@ class Dispatcher:
         except InvalidValue:
             return
         try:
-            text = _returned(await _ran(tool, args), call)
+            with reporting(handle):
+                text = _returned(await _run_now(tool, args), call)
         except Exception as error:
-            self._on_error("tool_handler_failed", str(error))
-            text = f"Error: {error}"
+            words = words_of(error)
+            self._on_error("tool_handler_failed", words)
+            text = f"Error: {words}"
         except BaseException:
-            handle.end(_STOPPED)
+            handle.grant.end(_STOPPED)
             raise
-        handle.end(text)
+        handle.grant.end(text)
 
 
-async def _ran(tool: FrontendTool | GateTool, args: Any) -> Any:
+async def _run_now(tool: FrontendTool | GateTool, args: object) -> Any:
     """Run a tool; whatever it raises is an error of the tool, and neither the end of the kernel nor a stop.
 
     Raises:
         Exception: What went wrong in it.
         CancelledError: The run was stopped meanwhile.
-        KeyboardInterrupt: Somebody has pressed the stop button while it blocked the loop.
     """
-    try:
+    with contained(f"`{tool.name}`"):
         return await tool.run(args)
-    except (Exception, KeyboardInterrupt):
-        raise
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise ToolFailed(f"`{tool.name}` raised CancelledError, although nobody has stopped it") from error
-    except BaseException as error:  # sys.exit() would take the kernel with it
-        raise ToolFailed(f"`{tool.name}` raised {type(error).__name__}({error})") from error
-
-
-class ToolFailed(Exception):  # noqa: N818 - what happened; told to the model, never raised to the user
-    """A tool has ended in a way that is no error of Python's."""
 
 
 _STOPPED = "Error: it was stopped while it ran; it may or may not have had its effect, and it is not run again."
 
 
-def _returned(value: Any, call: Call) -> str:
-    """Give what the model gets from a gate: what the function returned, and what the person had changed before."""
+def _returned(value: object, call: Call) -> str:
+    """Return what the model gets from a gate: what the function returned, and what the person had changed before."""
     decision = Handle.of(call).decision
     if decision is None or not decision.edits:
         return encode(value)
     return encode({"status": "edited", "approved": True, "edits": list(decision.edits), "returned": value})
 
 
-async def _nothing(_before: Any) -> None:
+async def _nothing(_before: object) -> None:
     """Nothing is left to do: the call is decided."""

@@ -2,26 +2,66 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from ag_ui.core import Event, Message
+from ag_ui.core import Event, FunctionCall, Message, ToolCall, UserMessage
+from pydantic import BaseModel
 
 from hitl_nb._awaiting import line_of
 from hitl_nb._calls import Call
-from hitl_nb._history import open_calls
-from hitl_nb._tools import InterruptHandler, SessionTool, ToolBox
+from hitl_nb._encoding import encode
+from hitl_nb._tools import Drawing, InterruptHandler, SessionTool, ToolBox, checked_drawing
 from hitl_nb._waiting import until_decided
 from hitl_nb.agents import AnyAgent, agent_of
-from hitl_nb.errors import SessionBusyError, UsageError
+from hitl_nb.agui import open_calls
+from hitl_nb.errors import SessionBusyError, ToolDefinitionError, UsageError
 from hitl_nb.journal import DEFAULT, AnyJournal, Journal, open_journal
 from hitl_nb.people import Person, people_of
+from hitl_nb.session._attached import Attachment, Readable, Sent, attachment_of, text_in
 from hitl_nb.session._loop import Context
-from hitl_nb.session._run import PendingRun, Run
+from hitl_nb.session._run import CodeCall, PendingRun, PendingTool, Run
+from hitl_nb.session._shared import State
+from hitl_nb.session._suggesting import Suggesting, Suggestion, suggested, suggestion_of
 from hitl_nb.session._thread import Thread, ThreadStore
+
+if TYPE_CHECKING:
+    from hitl_nb.chat import Chat
 
 IfBusy = Literal["error", "decline", "wait"]
 """What a new message does to a run that is under way."""
+
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+class Decorator:
+    """Takes a function where one stands below the call; as the last line of a cell it is nothing to look at."""
+
+    def __init__(self, take: Callable[[Any], object]) -> None:
+        self._take = take
+
+    def __call__(self, function: _Function) -> _Function:
+        """Take the function, and give it back."""
+        self._take(function)
+        return function
+
+    def _ipython_display_(self) -> None:
+        """Show nothing."""
+
+
+class Ending:
+    """Ends something when it is called; as the last line of a cell it is nothing to look at."""
+
+    def __init__(self, end: Callable[[], object]) -> None:
+        self._end = end
+
+    def __call__(self) -> None:
+        """End it."""
+        self._end()
+
+    def _ipython_display_(self) -> None:
+        """Show nothing."""
 
 
 class Session:
@@ -35,7 +75,8 @@ class Session:
             `Call`. Default: whoever sits at the notebook; ``HITL_NB_PEOPLE=script:answers.py`` replaces them.
         thread_id: The conversation's id; default: a fresh one.
         agent_id: Takes the tools that were made for this id (``human_in_the_loop(agent_id=...)``) beside all others.
-        state: Shared state to begin with: a dict that the Flow finds in ``self.state``.
+        state: Shared state to begin with, which the Flow finds in ``self.state``: plain data, a pydantic model, or its
+            class. Both sides may change it; see `State`.
         one_at_a_time: Ask parallel calls one after the other, as the web does; default: all cards together.
         journal: Where questions and answers are recorded: a `Journal`, a path, ``"memory"``, or None for nowhere.
             Default: ``HITL_NB_JOURNAL``, else ``.hitl_nb/journal.sqlite`` beside the notebook. With a `thread_id` that
@@ -47,7 +88,7 @@ class Session:
 
     Attributes:
         messages: The history as AG-UI messages. Each tool call in it has exactly one adjacent result.
-        state: The shared state as the agent left it.
+        state: The shared state, of the agent and the person: a `State`.
         pending: The calls that a person can answer now.
 
     ::
@@ -65,14 +106,14 @@ class Session:
         people: Person | Sequence[Person] | None = None,
         thread_id: str | None = None,
         agent_id: str | None = None,
-        state: dict[str, Any] | None = None,
+        state: Any = None,
         journal: AnyJournal = DEFAULT,
         one_at_a_time: bool = False,
         max_follow_ups: int = 100,
     ) -> None:
         self.thread_id = thread_id or str(uuid.uuid4())
         self._tools = ToolBox(tools, interrupts, agent_id)
-        self._thread = Thread(dict(state or {}))
+        self._thread = Thread(State({} if state is None else state))
         self._context = Context(
             agent=agent_of(agent),
             tools=self._tools,
@@ -85,6 +126,7 @@ class Session:
         )
         self._restored = self._context.store.restore(self._thread) if thread_id else False
         self._run: Run | None = None
+        self._thread.state.saved = lambda: self._context.store.save(self._thread)
 
     @property
     def people(self) -> list[Person]:
@@ -102,18 +144,22 @@ class Session:
         return list(self._thread.messages)
 
     @property
-    def state(self) -> Any:
-        """The shared state; what you assign is sent with the next run."""
+    def state(self) -> State:
+        """The shared state; what you change, or assign, is sent with the next run."""
         return self._thread.state
 
     @state.setter
-    def state(self, value: Any) -> None:
-        self._thread.state = value
+    def state(self, value: object) -> None:
+        self._thread.state.replace(value)
 
     @property
     def pending(self) -> list[Call]:
         """The calls that a person can answer now."""
-        return self._run.pending if self._run is not None else []
+        return [call for run in self._under_way for call in run.pending]
+
+    @property
+    def _under_way(self) -> list[Run]:
+        return self._run.line if self._run is not None else []
 
     def run(self, text: str, *, if_busy: IfBusy = "error") -> PendingRun:
         """Send `text`, show the run in this cell, and give its `Reply` once the model has said its last word.
@@ -137,12 +183,13 @@ class Session:
             line_of("session.run", text, more=if_busy != "error"),
         )
 
-    def start(self, text: str, *, if_busy: IfBusy = "error") -> Run:
+    def start(self, text: str, *, if_busy: IfBusy = "error", attachments: Sequence[object] = ()) -> Run:
         """Send `text` and return at once; the run goes on in the background, with its cards in this cell.
 
         Args:
             text: The user's words.
             if_busy: As for `run`.
+            attachments: What goes with them: paths, figures, images, DataFrames, data; see `Chat.attach`.
 
         Returns:
             A `Run`: ``await run`` in a later cell gives the `Reply`; ``run.stop()`` ends it.
@@ -151,7 +198,213 @@ class Session:
             SessionBusyError: Another run of this session is under way.
             UsageError: No event loop is running.
         """
-        return self._start(text, foreground=False, if_busy=if_busy)
+        return self._start(text, foreground=False, if_busy=if_busy, attachments=attachments)
+
+    def run_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | BaseModel | None = None,
+        *,
+        follow_up: bool | str = False,
+        if_busy: IfBusy = "error",
+    ) -> PendingTool:
+        """Call a tool of this session from code, without a turn of the model; use it with ``await``.
+
+        The call and its result stand in the history as if the model had made it, and its card in the cell: a
+        `frontend_tool` runs, a `human_in_the_loop` tool is put to the person, a `gate` asks and runs.
+
+        Args:
+            name: The tool's name; one with ``available=False`` can be called as well.
+            arguments: Its arguments by name.
+            follow_up: Whether the agent is run with the result afterwards; words are said to it first, as the user's.
+            if_busy: As for `run`.
+
+        Returns:
+            The decided `Call`: ``call.answer`` is what the function returned or the person answered, ``call.result``
+            what the model reads, ``call.outcome`` and ``call.reason`` say what went wrong.
+
+        Raises:
+            UsageError: There is no such tool.
+            InvalidValue: The arguments do not fit it.
+            SessionBusyError, NoHumanError: As for `run`.
+
+        ::
+
+            call = await session.run_tool("row_count", {"table": "orders"})
+            await session.run_tool("load", {"path": "orders.csv"}, follow_up="What is in it?")
+        """
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            names = ", ".join(f"`{known}`" for known in self._tools.every) or "none"
+            raise UsageError(
+                f"This session has no tool `{name}`; it has {names}. "
+                "Write `Session(agent, tools=[…])` with the tool in it."
+            )
+        text = encode(dict(arguments) if isinstance(arguments, Mapping) else arguments) or "{}"
+        tool.validated(text)
+        call = ToolCall(id=f"call_{uuid.uuid4().hex}", function=FunctionCall(name=name, arguments=text))
+        return PendingTool(
+            lambda *, foreground: self._launch(
+                None, foreground=foreground, if_busy=if_busy, code_call=CodeCall(tool_call=call, follow_up=follow_up)
+            ),
+            line_of("session.run_tool", name, more=bool(arguments) or follow_up is not False),
+        )
+
+    def render_tool_call(self, name: str = "*", render: Drawing | None = None) -> "Decorator":
+        """Show the calls of a tool that nobody is asked about: a `frontend_tool`, or one that the agent runs itself.
+
+        Without `render` it is a card with arguments, progress, result or error, and seconds. What a person answers has
+        a card of its own and is not concerned.
+
+        Args:
+            name: The tool; ``"*"`` is every one without a drawing of its own.
+            render: Gets the `Call` when it begins and whenever its status or its arguments change (``inProgress`` with
+                partial arguments, ``executing``, ``complete`` with ``call.result``), and gives what is shown: Markdown,
+                data, a DataFrame, a figure, any ipywidget, or None for nothing.
+
+        Returns:
+            What takes `render` as a decorator.
+
+        Raises:
+            ToolDefinitionError: `render` cannot be called.
+
+        ::
+
+            session.render_tool_call()                # a card for every call
+
+            @session.render_tool_call("search")
+            def found(call):
+                return f"**{call.args['query']}**: {call.result or '…'}"
+        """
+        where = f"render_tool_call({name!r}, …)"
+        self._context.drawings.add(name, checked_drawing(where, render))
+        return Decorator(lambda function: self._context.drawings.add(name, checked_drawing(where, function)))
+
+    def render_state(self, render: Callable[[Any], object]) -> Callable[[], None]:
+        """Show the shared state of each run while it lasts, and as the run left it: also usable as a decorator.
+
+        It is drawn from the first change on, at most twenty times a second, with what the agent is about to write
+        (`State.predict`). Each run has a drawing of its own, which stays.
+
+        Args:
+            render: Gets the state as plain data, and gives what is shown: Markdown, data, a figure, any ipywidget, or
+                None for nothing. `hitl_nb.cards.Checklist` draws steps with their progress.
+
+        Returns:
+            A function that ends it, for the runs to come; shows nothing as the last line of a cell.
+
+        ::
+
+            @session.render_state
+            def progress(state):
+                done = [step for step in state["steps"] if step["status"] == "completed"]
+                return f"{len(done)} of {len(state['steps'])} steps"
+
+            session.render_state(Checklist("steps"))
+        """
+        if not callable(render):
+            raise ToolDefinitionError(
+                f"`render_state` got `{render!r}`, which cannot be called. "
+                "Write `session.render_state(lambda state: state['progress'])`."
+            )
+        drawings = self._context.state_drawings
+        drawings.append(render)
+        return Ending(lambda: drawings.remove(render) if render in drawings else None)
+
+    def agent_context(self, description: str, value: object) -> Callable[[], None]:
+        """Tell the agent of a value of the notebook, beside the conversation; it is read again for each run.
+
+        Args:
+            description: What it is, in words.
+            value: Text, data, a DataFrame (told as a summary: its columns, what is in them, its first rows), or a
+                function that gives one of these.
+
+        Returns:
+            A function that ends it.
+
+        ::
+
+            session.agent_context("the table that the user looks at", lambda: df)
+        """
+        if not isinstance(description, str):
+            raise UsageError(
+                f"`agent_context` takes what it is in words first, not `{type(description).__name__}`. "
+                'Write `session.agent_context("the orders", df)`.'
+            )
+        readable = Readable(description=description, value=value)
+        readables = self._context.readables
+        readables.append(readable)
+        return Ending(lambda: readables.remove(readable) if readable in readables else None)
+
+    def suggestions(self, *fixed: object, instructions: str | None = None, count: int = 3) -> None:
+        """Say what a chat suggests to say next; without anything, nothing.
+
+        Args:
+            fixed: Texts, or pairs of a title and a text.
+            instructions: Have the model suggest more after each run, by these words: it is asked beside the
+                conversation, and forced to call a tool.
+            count: How many it suggests.
+
+        ::
+
+            session.suggestions("What can you do?", ("Plan", "Plan a trip to Mars"), instructions="next steps")
+        """
+        self._context.suggesting = Suggesting(
+            fixed=tuple(map(suggestion_of, fixed)), instructions=instructions, count=count
+        )
+
+    async def suggest(self) -> list[Suggestion]:
+        """Give what a person may want to say next, by `suggestions`; also what the model suggests, who is asked now."""
+        return await suggested(self._context.agent, self._context.suggesting, self.messages)
+
+    def chat(self, *, title: str = "Chat", dock: bool = False) -> "Chat":
+        """Return a panel to talk to this session, to be the last line of a cell.
+
+        Text streams as Markdown, calls and cards stand in their place, what the agent thinks is folded. It can be
+        stopped from the first moment, said again, or said otherwise; JupyterLab's "Create New View for Cell Output"
+        puts it beside the notebook.
+
+        Args:
+            title: What stands above.
+            dock: Put it beside the notebook at once, where ``sidecar`` is installed.
+        """
+        from hitl_nb.chat import Chat
+
+        return Chat(self, title=title, dock=dock)
+
+    def on_run(self, function: Callable[[Run], object]) -> Callable[[], None]:
+        """Have `function` called with each run as it begins, before it is shown; gives what ends that."""
+        begun = self._context.begun
+        begun.append(function)
+        return Ending(lambda: begun.remove(function) if function in begun else None)
+
+    def take_back(self) -> str | None:
+        """Cut the history before the last thing that the user has said, to say it again, or something else.
+
+        Returns:
+            What was said; None if nothing was.
+
+        Raises:
+            SessionBusyError: A run is under way.
+        """
+        if self._under_way:
+            raise SessionBusyError(self._busy(self._under_way[0]))
+        said = self.last_said
+        if said is None:
+            return None
+        messages = self._thread.messages
+        at = next(at for at in range(len(messages) - 1, -1, -1) if isinstance(messages[at], UserMessage))
+        self._thread.messages = messages[:at]
+        self._context.store.save(self._thread)
+        return said.words
+
+    @property
+    def last_said(self) -> Sent | None:
+        """The last thing that the user has said, its words apart from what went with them; None if nothing was."""
+        message = next((it for it in reversed(self._thread.messages) if isinstance(it, UserMessage)), None)
+        if message is None:
+            return None
+        return self._context.sent.get(message.id) or Sent(words=text_in(message.content))
 
     def resume(self) -> PendingRun:
         """Go on with a thread that was restored from the journal; use it with ``await``.
@@ -183,34 +436,47 @@ class Session:
             lambda *, foreground: self._launch(None, foreground=foreground, replay=replay), "session.connect(events)"
         )
 
-    def _start(self, text: str, *, foreground: bool, if_busy: IfBusy = "error") -> Run:
+    def _start(
+        self, text: str, *, foreground: bool, if_busy: IfBusy = "error", attachments: Sequence[object] = ()
+    ) -> Run:
         if not isinstance(text, str):
             raise UsageError(
                 f"`session.run` takes the user's words, not `{type(text).__name__}`. "
                 'Write `await session.run("Plan a trip to Mars")`.'
             )
-        if if_busy not in get_args(IfBusy):
-            raise UsageError(f'`if_busy` cannot be `{if_busy!r}`. Write `if_busy="error"`, "decline" or "wait".')
-        return self._launch(text, foreground=foreground, if_busy=if_busy)
+        attached = [each if isinstance(each, Attachment) else attachment_of(each) for each in attachments]
+        said = Sent(words=text, attachments=tuple(attached))
+        return self._launch(said, foreground=foreground, if_busy=if_busy)
 
     def _launch(
-        self, text: str | None, *, foreground: bool, if_busy: IfBusy = "error", replay: Sequence[Event] | None = None
+        self,
+        said: Sent | None,
+        *,
+        foreground: bool,
+        if_busy: IfBusy = "error",
+        replay: Sequence[Event] | None = None,
+        code_call: CodeCall | None = None,
     ) -> Run:
         self._require_loop()
-        before = self._run if self._run is not None and self._run.status in ("running", "waiting") else None
-        if before is not None and if_busy == "error":
-            raise SessionBusyError(self._busy(before))
-        if before is not None and if_busy == "decline":
-            before.supersede()
-        if text is not None and self._restored:
+        if if_busy not in get_args(IfBusy):
+            raise UsageError(f'`if_busy` cannot be `{if_busy!r}`. Write `if_busy="error"`, "decline" or "wait".')
+        busy = [run for run in self._under_way if run.status in ("running", "waiting")]
+        if busy and if_busy == "error":
+            raise SessionBusyError(self._busy(busy[0]))
+        for run in busy if if_busy == "decline" else ():
+            run.supersede()
+        if (said is not None or code_call is not None) and self._restored:
             self._close_restored(if_busy)
         self._restored = False
-        self._run = Run(self._context, text, foreground=foreground, after=before, replay=replay)
+        # Also behind a run that was stopped and still closes what it has left open.
+        last = self._run if self._under_way else None
+        self._run = Run(self._context, said, foreground=foreground, after=last, replay=replay, code_call=code_call)
         return self._run
 
     def _close_restored(self, if_busy: IfBusy) -> None:
         """A new message on a thread that an earlier kernel left with open calls."""
         waiting = [f"`{call.function.name}` ({call.id})" for call in open_calls(self._thread.messages)]
+        waiting += [f"`{checkpoint.message}` ({checkpoint.id})" for checkpoint in self._thread.unanswered]
         if waiting and if_busy == "error":
             raise SessionBusyError(
                 f"This thread was restored with open calls: {', '.join(waiting)}. Write `await session.resume()` to "
@@ -230,15 +496,16 @@ class Session:
     def _busy(self, run: Run) -> str:
         waiting = ", ".join(f"`{call.name}` ({call.id})" for call in run.pending)
         what = f"it waits for an answer to {waiting}" if waiting else "it is still running"
+        answer = "Answer it (`display(session.pending[0])` shows its card again), end it" if waiting else "End it"
         return (
-            f"This session has a run under way; {what}. Answer it, end it with `session.stop()`, "
+            f"This session has a run under way; {what}. {answer} with `session.stop()`, "
             'or write `session.run(..., if_busy="decline")` (or "wait").'
         )
 
     def stop(self) -> None:
-        """End the run under way, if any; see `Run.stop`."""
-        if self._run is not None:
-            self._run.stop()
+        """End the run under way, and those that wait for it; see `Run.stop`."""
+        for run in self._under_way:
+            run.stop()
 
     # -- headless -----------------------------------------------------------------------------------------
 

@@ -2,30 +2,35 @@
 
 With a journal and a `thread_id` an open question is asked again, an answer that never reached the model is delivered
 once, an answered one is drawn as a record, and nothing that has an effect runs twice.
+
+What the agent's own code has stopped at is kept as well, with what people have answered: the agent is brought all of it
+in one run, before anything else is said. The tool calls behind it are the agent's, and so are their results.
 """
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
-from ag_ui.core import Message, ResumeEntry, ToolCall, ToolMessage
+from ag_ui.core import Message, ToolCall, ToolMessage
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from hitl_nb import _history
-from hitl_nb._calls import Call, Handle, Outcome
-from hitl_nb._encoding import encode_error
+from hitl_nb._calls import ERASED, MAY_HAVE_RUN, Call, Handle, Outcome
+from hitl_nb._encoding import encode, encode_error, whole_text
+from hitl_nb._secrets import MASK
 from hitl_nb._tools import GateTool, ToolBox
-from hitl_nb.journal import MASK, Journal, StoredDecision
-from hitl_nb.session._checkpoints import Checkpoint
+from hitl_nb.agui import Conversation, Grown, Proven, open_calls, tool_calls
+from hitl_nb.errors import InvalidValue
+from hitl_nb.journal import Journal, OpenCall, StoredDecision, ThreadRecord
+from hitl_nb.session._checkpoints import Checkpoint, Directive, directive_of
+from hitl_nb.session._shared import State
 
 
 def result_of(call: Call) -> ToolMessage:
-    """Give the tool message of a decided call."""
+    """Return the tool message of a decided call."""
     decision = Handle.of(call).decision
     assert decision is not None
     error = decision.reason if decision.outcome == "invalid" else None
-    content = decision.result if call.delivered is None else call.delivered
+    content = whole_text(decision.result if call.delivered is None else call.delivered)
     return ToolMessage(id=f"result-{call.id}", tool_call_id=call.id, content=content, error=error)
 
 
@@ -34,28 +39,32 @@ class Thread:
 
     Attributes:
         messages: The history.
-        state: The shared state.
+        state: The shared state, of both sides.
         results: What people answered, by tool call id; kept beside the history, so that no snapshot can lose it.
-        resume, command: What the next agent run has to carry to the checkpoints it stopped at.
+        waiting: What the agent has stopped at, and has not been told of yet.
+        held: The tool calls that it gives the results of itself, once it goes on.
+        proven: What of the history needs no second look.
+        conversation: The last agent run's, whose index the next one goes on with.
     """
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: State) -> None:
         self._messages: list[Message] = []
         self._paired = True
+        self.proven = Proven()
+        self.conversation: Conversation | None = None
         self.state = state
         self.results: dict[str, ToolMessage] = {}
-        self.resume: list[ResumeEntry] = []
-        self.command: dict[str, Any] = {}
-        self._held: dict[str, ToolMessage] = {}
+        self.waiting: list[Checkpoint] = []
+        self.held: frozenset[str] = frozenset()
+        self._answers: dict[str, Call] = {}
         self._taken: set[Call] = set()
-        self._addressing: list[Call] = []
 
     @property
     def messages(self) -> list[Message]:
         """The history; every result that there is stands behind its call."""
         if not self._paired:
             # Put off until somebody looks: a thousand parallel answers are then paired once.
-            self._messages = _history.paired(self._messages, self.results)
+            self._messages = self.proven.paired(self._messages, self.results)
             self._paired = True
         return self._messages
 
@@ -64,25 +73,33 @@ class Thread:
         self._messages = messages
 
     def check(self) -> None:
-        """Prove the history before the agent sees it; see `_history.check`."""
-        _history.check(self.messages, held=self._held)
+        """Prove the history before the agent sees it; see `hitl_nb.agui.check`."""
+        self.proven.check(self.messages, held=self.held)
+
+    def wait_at(self, checkpoints: Sequence[Checkpoint], held: Collection[str]) -> None:
+        """Take down what the agent has stopped at now."""
+        self.waiting, self.held, self._answers = list(checkpoints), frozenset(held), {}
+
+    @property
+    def unanswered(self) -> list[Checkpoint]:
+        """What it has stopped at that nobody has decided yet."""
+        return [checkpoint for checkpoint in self.waiting if checkpoint.id not in self._answers]
+
+    @property
+    def directive(self) -> Directive:
+        """What the next run has to carry to it; nothing as long as something of it is open."""
+        if self.unanswered:
+            return Directive()
+        return directive_of([(checkpoint, self._answers[checkpoint.id]) for checkpoint in self.waiting])
 
     def take(self, call: Call, source: ToolCall | Checkpoint) -> None:
-        """Put a decision where the agent finds it: into the history, or into the next run's ``resume``."""
+        """Put a decision where the agent finds it: into the history, or into what the next run carries."""
         self._taken.add(call)
-        if not isinstance(source, Checkpoint):
+        if isinstance(source, Checkpoint):
+            self._answers[source.id] = call
+        else:
             self.results[call.id] = result_of(call)
-        elif call.approved or source.takes_a_no:
-            self.command = source.command(call) if source.is_legacy else {}
-            if source.is_addressed_by_resume:
-                self.resume.append(source.resume_entry(call))
-            if (message := source.tool_message(call)) is not None:
-                self.results[message.tool_call_id] = message
-            elif source.interrupt.tool_call_id:
-                bound = source.interrupt.tool_call_id
-                self._held[bound] = result_of(call).model_copy(update={"tool_call_id": bound})
-            self._addressing.append(call)
-        self.pair()
+            self.pair()
 
     def pair(self) -> None:
         """Put every result behind its call."""
@@ -94,28 +111,39 @@ class Thread:
 
     def has_result(self, tool_call_id: str) -> bool:
         """Whether this tool call is decided, or held by an interrupt so that the agent itself gives its result."""
-        return tool_call_id in self.results or tool_call_id in self._held
+        return tool_call_id in self.results or tool_call_id in self.held
 
     def addressed(self) -> list[Call]:
-        """The agent has run with ``resume``: it is not sent twice, and a call it left open gets the decision.
+        """The agent has run with the directive: it is not told twice, and a call it left open gets the decision.
 
         Returns:
             The checkpoints whose answers it has been given.
         """
-        given, self._addressing = self._addressing, []
-        self.resume, self.command = [], {}
-        for tool_call in _history.open_calls(self.messages):
-            if tool_call.id in self._held:
-                self.results[tool_call.id] = self._held[tool_call.id]
-        self._held.clear()
+        still_open = {call.id for call in open_calls(self.proven.rest(self.messages))}
+        given = []
+        for checkpoint in self.waiting:
+            call, bound = self._answers[checkpoint.id], checkpoint.interrupt.tool_call_id
+            said = checkpoint.said(call)
+            if said is None:
+                continue
+            given.append(call)
+            if bound in still_open:
+                content = encode(said.payload) if call.approved else result_of(call).content
+                self.results[bound] = ToolMessage(id=f"result-{call.id}", tool_call_id=bound, content=content)
+        self.wait_at((), ())
         self.pair()
         return given
 
     def close(self, ending: Outcome) -> None:
-        """Leave a history that every provider takes, whatever the run left."""
-        self.messages = _history.without_torn_calls(self.messages)
-        for tool_call in _history.open_calls(self.messages):
-            if tool_call.id not in self._held:
+        """Leave a history that every provider takes, and nothing undecided, whatever the run left."""
+        for checkpoint in self.unanswered:
+            call = checkpoint.unasked()
+            Handle.of(call).open_now(checkpoint.args)
+            Handle.of(call).close(ending)
+            self.take(call, checkpoint)
+        self.messages = self.proven.without_torn_calls(self.messages)
+        for tool_call in open_calls(self.proven.rest(self.messages)):
+            if tool_call.id not in self.held:
                 call = Call(id=tool_call.id, name=tool_call.function.name)
                 Handle.of(call).close(ending)
                 self.results[call.id] = result_of(call)
@@ -123,6 +151,7 @@ class Thread:
 
 
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
+_CHECKPOINTS: TypeAdapter[list[Checkpoint]] = TypeAdapter(list[Checkpoint])
 
 _SECRET = "the answer held a secret, which is not kept, and the kernel was restarted; call the tool again"
 
@@ -141,21 +170,37 @@ class ThreadStore:
         self._thread_id = thread_id
         self._tools = tools
         self._delivered: set[str] = set()
+        self._given: Grown[Message] = Grown()
+        self._saved: Grown[Message] = Grown()
+        self._texts: list[str] = []
+        """The JSON text of each message that was saved last."""
+        self._asked: dict[str, OpenCall] = {}
+        self.notes: list[str] = []
+        """What the screen of the next run has to say about it."""
         self.untold = False
         """Whether the restored thread holds an answer that the model was never given."""
 
     def save(self, thread: Thread) -> None:
         """Write the conversation down as it is now."""
         if self.journal is not None:
-            messages = _MESSAGES.dump_json(thread.messages, by_alias=True, exclude_none=True).decode()
-            state = json.dumps(to_jsonable_python(thread.state, serialize_unknown=True, inf_nan_mode="strings"))
-            self.journal.begin_save_thread(self._thread_id, messages, state, parameters=self._tools.parameters())
+            new = self._saved.new(thread.messages)
+            known = [] if new is None else self._texts
+            new = thread.messages if new is None else new
+            self._texts = [*known, *(it.model_dump_json(by_alias=True, exclude_none=True) for it in new)]
+            state = json.dumps(to_jsonable_python(thread.state.data, serialize_unknown=True, inf_nan_mode="strings"))
+            waiting = _CHECKPOINTS.dump_python(thread.waiting, mode="json", by_alias=True) if thread.waiting else []
+            kept = {"gates": self._gates(), "waiting": waiting, "state": thread.state.beside()}
+            beside = json.dumps({name: part for name, part in kept.items() if part is not None})
+            self.journal.begin_save_thread(
+                self._thread_id, self._texts, state, beside_json=beside, parameters=self._tools.parameters()
+            )
 
-    def delivered(self, messages: Iterable[Message], checkpoints: Iterable[Call] = ()) -> None:
+    def delivered(self, messages: list[Message], checkpoints: Iterable[Call] = ()) -> None:
         """Note that the agent has been given the answers in `messages`, and those to its checkpoints."""
         if self.journal is None:
             return
-        given = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+        added = self._given.new(messages)
+        given = {it.tool_call_id for it in (messages if added is None else added) if isinstance(it, ToolMessage)}
         new: list[Call | str] = [*sorted(given - self._delivered), *checkpoints]
         if new:
             self.journal.begin_delivered(new, thread=self._thread_id)
@@ -167,29 +212,99 @@ class ThreadStore:
         if record is None:
             return False
         thread.messages = _MESSAGES.validate_python(record.messages)
-        thread.state = record.state if record.state is not None else thread.state
-        made = {call.id for call in _history.tool_calls(thread.messages)}
+        if record.state is not None:
+            thread.state.restore(record.state, record.beside.get("state"))
+        made = {call.id for call in tool_calls(thread.messages)}
         for stored in record.undelivered:
             if stored.call in made:
                 self.untold = self.untold or stored.outcome not in _ENDED_WITH_THE_RUN
-                if self._is_to_run(stored):
+                if self._is_to_run(stored, record):
                     continue
-                content = encode_error(_SECRET) if "result" in stored.redacted else stored.result
+                content = self._told(stored, record)
                 thread.results[stored.call] = ToolMessage(
                     id=f"result-{stored.call}", tool_call_id=stored.call, content=content
                 )
-        for call in _history.open_calls(thread.messages):
+        for call in open_calls(thread.messages):
             # A question whose secret argument is gone cannot be asked as it was.
             if MASK in call.function.arguments and call.id not in thread.results:
                 content = encode_error(_SECRET)
                 thread.results[call.id] = ToolMessage(id=f"result-{call.id}", tool_call_id=call.id, content=content)
         thread.pair()
-        return self.untold or bool(_history.open_calls(thread.messages))
+        self._restore_waiting(thread, record)
+        return self.untold or bool(thread.waiting or open_calls(thread.messages))
 
-    def _is_to_run(self, stored: StoredDecision) -> bool:
+    def _restore_waiting(self, thread: Thread, record: ThreadRecord) -> None:
+        """What the agent's code had stopped at: asked again, or already decided and not told yet."""
+        waiting = _CHECKPOINTS.validate_python(record.beside.get("waiting", []))
+        made = {checkpoint.interrupt.tool_call_id for checkpoint in waiting}
+        mine = set(self._tools.names)
+        held = [it.id for it in open_calls(thread.messages) if it.id in made or it.function.name not in mine]
+        thread.wait_at(waiting, held if waiting else ())
+        rows: list[OpenCall | StoredDecision] = [*record.open, *record.undelivered]
+        rows.sort(key=lambda row: row.question)
+        for checkpoint in waiting:
+            last = next((row for row in reversed(rows) if _is_asking(row, checkpoint)), None)
+            if isinstance(last, OpenCall) and MASK not in json.dumps(last.args):
+                self._asked[checkpoint.id] = last
+            elif last is not None and (call := self._decided(checkpoint, last)) is not None:
+                thread.take(call, checkpoint)
+                self.untold = self.untold or call.outcome not in _ENDED_WITH_THE_RUN
+
+    def _decided(self, checkpoint: Checkpoint, row: "OpenCall | StoredDecision") -> Call | None:
+        """Return the call with the decision that an earlier kernel has left; None if somebody has to be asked."""
+        assert self.journal is not None
+        call = checkpoint.call(thread_id=self._thread_id)
+        handle = Handle.of(call)
+        handle.open_now(checkpoint.args)
+        self.journal.adopt(call, row)
+        if isinstance(row, OpenCall) or "answer" in row.redacted:
+            handle.close("cancelled", ERASED if row.is_gone else _SECRET)
+            return call
+        try:
+            handle.adopt(row, mine=True)
+        except InvalidValue:  # it does not fit any more
+            return None
+        return call
+
+    def asked_before(self, call: Call) -> None:
+        """Take a call for another asking of the question that an earlier kernel has left open."""
+        if self.journal is not None and (stored := self._asked.get(call.id)) is not None:
+            self.journal.adopt(call, stored)
+
+    def _gates(self) -> list[str]:
+        return [name for name in self._tools.names if isinstance(self._tools.get(name), GateTool)]
+
+    def _is_to_run(self, stored: StoredDecision, record: ThreadRecord) -> bool:
         """Whether it is the approval of a gate: left open, so that it runs if it never has (`Handle.begin` tells)."""
-        is_gate = isinstance(self._tools.get(stored.tool), GateTool)
+        is_gate = stored.tool in self._gates() and stored.tool in record.beside.get("gates", [stored.tool])
         return stored.approved and is_gate and "answer" not in stored.redacted
+
+    def _told(self, stored: StoredDecision, record: ThreadRecord) -> str:
+        """What the model is told of a decision that it never got; an approval is not what a function returned."""
+        if "result" in stored.redacted:
+            return encode_error(ERASED if stored.is_gone else _SECRET)
+        if not stored.approved or stored.tool not in record.beside.get("gates", []):
+            return stored.result
+        assert self.journal is not None
+        call = Call(id=stored.call, name=stored.tool, thread_id=self._thread_id)
+        self.journal.adopt(call, stored)
+        started = self.journal.started(call)
+        if started is not None:
+            return MAY_HAVE_RUN if started.ended is None else started.ended
+        self.notes.append(
+            f"`{stored.tool}` ({stored.call}) was approved before the kernel was restarted, and is no gate here now: "
+            "it was not run, and the model is told so."
+        )
+        return encode_error(
+            f"a person approved this, but it was not executed: there is no gate `{stored.tool}` any more"
+        )
+
+
+def _is_asking(row: OpenCall | StoredDecision, checkpoint: Checkpoint) -> bool:
+    """Whether a row of the journal is about this question: ids of agents say little."""
+    name = row.id if isinstance(row, OpenCall) else row.call
+    shown = to_jsonable_python(checkpoint.args, serialize_unknown=True)
+    return (row.kind, name, row.message, row.args) == ("interrupt", checkpoint.id, checkpoint.message, shown)
 
 
 _ENDED_WITH_THE_RUN = ("aborted", "superseded", "invalid")

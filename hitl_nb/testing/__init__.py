@@ -20,7 +20,7 @@ A real session, written down once (`record`) and then played without its model a
 
 from hitl_nb._doors import all_at_home
 from hitl_nb.people import ScriptedPerson
-from hitl_nb.testing._headless import PAUSED
+from hitl_nb.testing._environment import PAUSED
 from hitl_nb.testing._model import Request, ScriptedModel
 from hitl_nb.testing._record import record
 from hitl_nb.testing._replay import Replay as Replay

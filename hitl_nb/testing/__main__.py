@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from hitl_nb.testing._headless import FAILED, run_notebook
+from hitl_nb.testing._environment import FAILED, run_notebook
 
 
 def main() -> int:

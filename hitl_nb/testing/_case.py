@@ -12,27 +12,30 @@ there that a person gave; secrets are stars in it, by the journal's own rules.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
 from hitl_nb._calls import Call, Decision, Handle, Outcome, confirmed
 from hitl_nb._encoding import encode_instead
+from hitl_nb._schema import learn_from_text, shared_start
+from hitl_nb._secrets import KnownSecrets
 from hitl_nb.errors import InvalidValue, ScriptError
 from hitl_nb.interrupts import OneOf, SomeOf
-from hitl_nb.journal import KnownSecrets, RowWriter, json_text
+from hitl_nb.journal import RowWriter, json_text
 from hitl_nb.testing._model import Request
 from hitl_nb.testing._turns import Calls, Part, Says
 
 VERSION: Final = 1
 
-LEFT_OPEN: Final = ("aborted", "superseded")
+LEFT_OPEN: Final = ("aborted", "superseded", "parked")
 """Nobody decided: the run ended, or a new message replaced the question."""
 
 
@@ -149,7 +152,7 @@ def _written_turns(turns: list[Exchange]) -> Iterator[dict[str, object]]:
     before: dict[str, Any] = {"messages": []}
     for turn in turns:
         request = {name: part for name, part in turn.request.items() if name not in before or before[name] != part}
-        same = _same_start(before["messages"], turn.request["messages"])
+        same = shared_start(before["messages"], turn.request["messages"])
         request["messages"] = [{"same": same}] * bool(same) + turn.request["messages"][same:]
         finish = {"finish": turn.finish} if turn.finish else {}
         yield {"request": request, "reply": [_written_part(part) for part in turn.parts], **finish}
@@ -165,11 +168,6 @@ def _read_turns(plain: list[dict[str, Any]]) -> Iterator[Exchange]:
             request["messages"] = before["messages"][: first["same"]] + rest
         yield Exchange(request=request, parts=[_read_part(part) for part in turn["reply"]], finish=turn.get("finish"))
         before = request
-
-
-def _same_start(before: list[object], now: list[object]) -> int:
-    pairs = zip(before, now, strict=False)
-    return next((place for place, (old, new) in enumerate(pairs) if old != new), min(len(before), len(now)))
 
 
 def _written_part(part: Part) -> dict[str, object]:
@@ -258,6 +256,24 @@ def learn_keys(secrets: KnownSecrets, api_key: str | None) -> None:
     for key in (api_key, *variables):
         if key and len(key) >= _SHORTEST_KEY:
             secrets.add(key)
+
+
+def learn_calls(secrets: KnownSecrets | None, request: Mapping[str, Any], made: Iterable[Part] = ()) -> None:
+    """Have the secrets in tool calls taken out, also of calls that were never valid.
+
+    Args:
+        secrets: Gets them; None: this process.
+        request: As of `comparable`; its tools say where a secret stands.
+        made: The reply.
+    """
+    tools = {
+        tool["function"]["name"]: tool["function"] for tool in request["tools"] if "name" in tool.get("function", {})
+    }
+    calls = [call for message in request["messages"] for call in message.get("tool_calls", ())]
+    texts = [(call["name"], json.dumps(call["args"]) if "args" in call else str(call["raw"])) for call in calls]
+    texts += [(part.name, part.arguments) for part in made if isinstance(part, Calls)]
+    for name, arguments in texts:
+        learn_from_text(arguments, SimpleNamespace(json_schema=tools.get(name, {}).get("parameters")), into=secrets)
 
 
 def _message(message: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import asyncio
 import copy
 import importlib.util
 import itertools
+import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -268,6 +270,7 @@ class ScriptedModel:
         request = as_request(messages, options)
         self.requests.append(request)
         refuse_dangling(request.messages)
+        refuse_malformed(request.messages)
         number = len(self.requests)
         if number > len(self._turns):
             raise ScriptError(
@@ -307,6 +310,38 @@ def refuse_dangling(messages: Sequence[dict[str, Any]]) -> None:
         open_ids = [call["id"] for call in message.get("tool_calls") or ()]
     if open_ids:
         raise ScriptError(f"400: tool_call_ids without response messages: {', '.join(open_ids)}.")
+
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def refuse_malformed(messages: Sequence[dict[str, Any]]) -> None:
+    """Refuse what one provider or another answers with 400: names, arguments and texts that it does not take.
+
+    Raises:
+        ScriptError: Says which.
+    """
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            if not _NAME.fullmatch(str(function["name"])):
+                raise ScriptError(f"400: `{function['name']!r}` is no name of a tool; {_NAME.pattern}.")
+            try:
+                is_object = isinstance(json.loads(function["arguments"], parse_constant=_refuse_constant), dict)
+            except ValueError:
+                is_object = False
+            if not is_object:
+                raise ScriptError(
+                    f"400: the arguments of `{call['id']}` are no JSON object: {function['arguments']!r}."
+                )
+        try:
+            json.dumps(message, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError as error:
+            raise ScriptError(f"400: a `{message.get('role')}` message holds half an emoji: {error}.") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 _installed: dict[str, ScriptedModel] = {}

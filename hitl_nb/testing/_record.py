@@ -14,7 +14,17 @@ from pydantic_core import to_json
 from hitl_nb._calls import Call, Handle, decisions_watched
 from hitl_nb.agents import CallAssembler, Fragment
 from hitl_nb.people import Person, declared, people_replaced
-from hitl_nb.testing._case import LEFT_OPEN, Answer, Case, DecisionCodec, Exchange, comparable, learn_keys, write
+from hitl_nb.testing._case import (
+    LEFT_OPEN,
+    Answer,
+    Case,
+    DecisionCodec,
+    Exchange,
+    comparable,
+    learn_calls,
+    learn_keys,
+    write,
+)
 from hitl_nb.testing._model import as_request, directly, every_model, has_litellm, the_litellm
 from hitl_nb.testing._turns import Calls, Part, Says
 
@@ -151,6 +161,8 @@ class SessionRecording:
             Exchange(request=request, parts=[numbers.part(part) for part in reply.parts()], finish=reply.finish)
             for request, reply in self._turns
         ]
+        for turn in turns:
+            learn_calls(self._codec.secrets, turn.request, turn.parts)
         for occurrence, call_id in self._asked.items():
             numbers.question(call_id, occurrence)
         answers = [
@@ -159,7 +171,8 @@ class SessionRecording:
         return Case(turns=turns, answers=answers)
 
     def _write(self) -> None:
-        write(self._path, self._codec.secrets.scrub(self._case().plain()))
+        plain = self._case().plain()  # finds secrets, too
+        write(self._path, self._codec.secrets.scrub(plain))
 
 
 @contextmanager
@@ -173,7 +186,8 @@ def record(path: str | PathLike[str]) -> Iterator[SessionRecording]:
 
     Models are heard wherever litellm is called, whatever their names; people in every session and checkpoint that is
     made inside. The same dialogue gives the same bytes. No key, header or secret is written: a value that is declared
-    secret (``SecretStr``, ``format: password``) is stars, here and wherever a message quotes it.
+    secret (``SecretStr``, ``format: password``), or has the name of one (``api_key``), is stars, here and wherever a
+    message quotes it.
 
     Args:
         path: The file, JSON. It is written at the end; an exception that leaves the block leaves it as it was.

@@ -12,11 +12,13 @@ from os import PathLike
 from typing import Any, Final, Self
 
 from hitl_nb._calls import Call, fingerprint
+from hitl_nb._schema import NAMES
+from hitl_nb._secrets import MASK, masked
 from hitl_nb._waiting import until_decided
 from hitl_nb.errors import InvalidValue, ReplayMismatch, ScriptError
-from hitl_nb.journal import MASK, Journal, default_journal
+from hitl_nb.journal import Journal, default_journal
 from hitl_nb.people import people_replaced
-from hitl_nb.testing._case import LEFT_OPEN, Answer, Case, DecisionCodec, Exchange, comparable, read
+from hitl_nb.testing._case import LEFT_OPEN, Answer, Case, DecisionCodec, Exchange, comparable, learn_calls, read
 from hitl_nb.testing._model import ModelReply, as_request, every_model, has_litellm, provider, the_litellm
 
 _numbers = itertools.count(1)
@@ -105,6 +107,7 @@ class Replay:
 
     def _turn(self, request: dict[str, Any]) -> Exchange:
         left, _ = self._left()
+        learn_calls(None, request)
         for place, turn in left.items():
             if aligned(turn.request, request) == turn.request:
                 self._played.add(place)
@@ -287,8 +290,9 @@ def _may_be(recorded: str, live: object) -> bool:
 
 def difference(recorded: object, live: object, before: str, now: str) -> str:
     """Return a unified difference of two pieces of plain JSON; empty if there is none."""
-    old, new = list(_lines_of(recorded)), list(_lines_of(aligned(recorded, live)))
-    found = list(unified_diff(old, new, before, now, lineterm="", n=2))
+    hidden = NAMES.hide(aligned(recorded, live), [])  # type: ignore[arg-type]  # plain JSON
+    old, new = list(_lines_of(recorded)), list(_lines_of(hidden))
+    found = [masked(line) for line in unified_diff(old, new, before, now, lineterm="", n=2)]
     more = [f"… {len(found) - _LONGEST} more lines"] if len(found) > _LONGEST else []
     return "\n".join([*found[:_LONGEST], *more])
 

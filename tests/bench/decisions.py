@@ -16,6 +16,7 @@ import hitl_nb
 from hitl_nb import Session, approve, human_in_the_loop
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
+from tests.bench.figure import tell
 
 
 async def answers(call):
@@ -69,8 +70,11 @@ async def main() -> None:
         future = await per_call(bare, 2000)
         costs.append(await per_call(of_approve, 200))
         ratios.append(costs[-1] / future)
-    print(
-        f"approve / bare future: {statistics.median(ratios):.1f} × ({statistics.median(costs) * 1e6:.0f} µs); goal ≤ 20"
+    tell(
+        "a cell of approve without a journal / a bare future",
+        statistics.median(ratios),
+        20,
+        note=f"{statistics.median(costs) * 1e6:.0f} µs",
     )
     for name in ("off", "file"):
         with TemporaryDirectory() as folder:
@@ -78,7 +82,7 @@ async def main() -> None:
             places = iter(files) if name == "file" else iter(lambda: None, 0)
             small = statistics.median([await in_parallel(100, next(places)) for _ in range(3)])
             large = await in_parallel(1000, next(places))
-        print(f"journal {name}: 1,000 / 100 parallel answers: {large / small:.1f} × ({large:.2f} s); goal ≤ 12")
+        tell(f"1,000 parallel answers / 100, journal {name}", large / small, 12, note=f"{large:.2f} s")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a journaled decision costs against bare SQLite, and a long journal against `pandas.read_sql`.
 
-    python -m tests.bench.journal [--rows 10000 100000] [--json]
+    python -m tests.bench.journal [--rows 10000 100000]     (100,000: four minutes)
 
 Writing is mostly waiting for the disk, so it is measured in wall time; the anchors do the same commits with the same
 pragmas (question NORMAL, answer FULL), in turns with ours: *lean* is a table of five columns with a prepared text,
@@ -23,7 +23,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,20 @@ from hitl_nb._schema import validator_for
 from hitl_nb.journal import Journal
 from hitl_nb.journal._queries import _CALLS
 from hitl_nb.journal._tables import CREATE, INSERT
+from tests.bench.figure import tell
 
-DECISIONS = 300
-PAIRS = 15
+DECISIONS = 200
+PAIRS = 7
 THREADS = 100
 SIZES = (100, 1000)
-SAVINGS = 5
+SAVINGS = 2
 """Pairs of conversations."""
+GOALS = {
+    "decision / sqlite3, same rows": 1.5,
+    "decision with its grant / sqlite3, same rows": 1.5,
+    "a round, 1000 / 100 calls": 12,
+    "to_frame / read_sql, flat table": 1.5,
+}
 
 
 class Step(BaseModel):
@@ -283,32 +290,35 @@ def reading(folder: Path, rows: int) -> dict[str, float]:
     }
 
 
-async def measured(sizes: list[int]) -> dict[str, dict[str, float]]:
-    """Give all figures; a call needs a running loop."""
+async def measured(sizes: list[int]) -> AsyncIterator[tuple[str, dict[str, float]]]:
+    """Give all figures, part by part; a call needs a running loop."""
     gc.collect()
     gc.freeze()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        figures = {"one decision": writing(folder), "open together": parallel(folder)}
+        yield "one decision", writing(folder)
         for rows in sizes:
-            figures[f"{rows} calls"] = reading(folder, rows)
-    return figures
+            yield f"{rows:,} calls", reading(folder, rows)
+        yield "open together", parallel(folder)
 
 
-def main() -> None:
+def told(part: str, values: dict[str, float]) -> None:
+    """Tell the figures of a part."""
+    for name, value in values.items():
+        words, _, unit = name.rpartition(" ")
+        if " / " in name:
+            tell(f"{part}, {name}", value, GOALS.get(name))
+        else:
+            tell(f"{part}, {words or 'the file'}".removesuffix(","), value, unit=unit)
+
+
+async def main() -> None:
     """Print the figures."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000], help="calls in the journal")
-    options.add_argument("--json", action="store_true", help="one JSON object instead of lines")
-    chosen = options.parse_args()
-    figures = asyncio.run(measured(chosen.rows))
-    if chosen.json:
-        print(json.dumps(figures))
-        return
-    for part, values in figures.items():
-        for name, value in values.items():
-            print(f"{part:>15}  {name:<48} {value:.4g}")
+    options.add_argument("--rows", type=int, nargs="*", default=[10_000], help="calls in the journal")
+    async for part, values in measured(options.parse_args().rows):
+        told(part, values)
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -63,6 +63,17 @@ def axe() -> str:
     return script.read_text(encoding="utf-8")
 
 
+async def begin_with_axe(cards: Any, theme: str) -> None:
+    """Begin a run in an empty page, in the light or the dark theme, with axe-core beside it."""
+    await cards.load()
+    await cards.mount()
+    await cards.page.evaluate(f"{axe()}; 0")
+    await cards.page.evaluate(
+        "(theme) => (document.body.dataset.jpThemeLight = String(theme === 'light'), addStylesheet(`/${theme}.css`))",
+        theme,
+    )
+
+
 def _install() -> None:
     npm = shutil.which("npm")
     if npm is None:

@@ -1,15 +1,18 @@
 """One Chromium for all tests here, and a person in front of a page with cards."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Locator, Page
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.chromium import ADDRESS, executable, launched, serve
 from tests.browser.items import Item
 
 Json = Any
+
+# Where a page is right nobody waits for it; a busy machine is not wrong.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +30,8 @@ class Cards:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.errors: list[str] = []
+        self.carried: Callable[[], Awaitable[None]] | None = None
+        """Waits until all is drawn that a kernel on the other side has sent; there is one in `halves`."""
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
 
@@ -48,6 +53,21 @@ class Cards:
     async def put(self, *items: Item) -> None:
         """The kernel shows or changes items."""
         await self.page.evaluate("(items) => run.kernel.put(...items)", list(items))
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Let a moment pass: a card that has just been drawn or moved is answered by nobody."""
+        if self.carried is not None:
+            await self.carried()
+        await self.rest()
+
+    async def rest(self) -> None:
+        """Let the moment pass in which what is drawn now takes no answer."""
+        await self.wait(350)
+        for _ in range(10):  # what came meanwhile has moved it once more
+            if not await self.page.evaluate("document.querySelector('[data-resting]') !== null"):
+                return
+            await self.wait(350)
 
     async def receive(self, **content: Json) -> None:
         """Any message of the kernel, as written here."""
@@ -76,6 +96,9 @@ class Cards:
 
     def text(self, text: str) -> Locator:
         return self.page.get_by_text(text)
+
+    def card_named(self, name: str) -> Locator:
+        return self.page.get_by_role("group", name=name).and_(self.page.locator(".hitl-card"))
 
     @property
     def card(self) -> Locator:

@@ -7,6 +7,8 @@ class FakeKernel {
   told = 0; // messages to the browser so far, lost ones included
   answers = []; // the answers that were given, one a call
   refuse = {}; // call id → error text, for the next answer to it
+  hold = null; // how an answer is held: it can be taken back, and counts never
+  ahead = undefined; // how far its clock is ahead of the browser's, in milliseconds
   silent = false; // answers are taken, and not acknowledged
   #fates = new Map(); // what became of each click
   busy = false; // a cell is running: messages from the browser wait
@@ -43,6 +45,7 @@ class FakeKernel {
   }
 
   #handle(content) {
+    if (["views", "bye", "draft"].includes(content.op)) return;
     if (content.op === "failed") return; // `sent` has it; what the kernel then shows is for tests of both halves
     if (content.op !== "hello") return this.#answer(content);
     if (content.have === this.seq && content.have !== 0) return this.#tell({ op: "same" });
@@ -55,6 +58,11 @@ class FakeKernel {
     const late = item.turn.open && item.turn.token !== turn ? "It is asked anew." : null;
     const error = this.refuse[call_id] ?? (item.record ? null : item.turn.open ? late : "Somebody else is asked first.");
     delete this.refuse[call_id];
+    if (op === "undo") {
+      this.put({ key: item.key, held: null });
+      return this.#tell({ op: "answered", call_id, click, accepted: false, error: null, undone: true });
+    }
+    if (this.hold && !error) return this.put({ key: item.key, held: this.hold });
     const accepted = !error && !item.record;
     const fate = { op: "answered", call_id, click, accepted, error };
     this.#fates.set(click, fate);
@@ -73,6 +81,7 @@ class FakeKernel {
 
   #tell(content) {
     if (this.lost.includes(this.told++)) return;
-    this.model.receive({ ...content, seq: this.seq, live: this.live });
+    const now = this.ahead === undefined ? {} : { now: Date.now() + this.ahead };
+    this.model.receive({ ...content, ...now, seq: this.seq, live: this.live });
   }
 }

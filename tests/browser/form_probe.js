@@ -7,7 +7,7 @@ const probed = {
     const seen = new Set();
     return all.filter((el) => {
       if (!el.checkVisibility() || el.type === "search") return false;
-      if (/^(Key|Select)\b/.test(el.ariaLabel) || el.closest(".hitl-set")) return false;
+      if (/^(Key|Select|What is here)\b/.test(el.ariaLabel) || el.closest(".hitl-set")) return false;
       if (el.type !== "radio") return true;
       return !seen.has(el.name) && seen.add(el.name);
     });
@@ -24,8 +24,19 @@ const probed = {
       el.value = [...el.options].find((option) => !option.selected && !option.hidden).value;
       return el.dispatchEvent(new Event("change", { bubbles: true }));
     }
-    el.value = probed.other(el);
+    probed.type(el, probed.other(el));
+  },
+
+  type(el, text) {
+    el.value = text;
     el.dispatchEvent(new Event("input", { bubbles: true }));
+  },
+
+  /** Another number than `before` that keeps the limit which was told. */
+  within(before, said) {
+    const [, side, end] = /^At (most|least) (-?\d+)\.$/.exec(said) ?? [];
+    if (side === undefined) return undefined;
+    return before === end ? `${Number(end) + (side === "most" ? -1 : 1)}` : end;
   },
 
   other({ type, value, dataset: { kind } }) {
@@ -67,11 +78,15 @@ const probed = {
     return probed.controls().map((_, at) => {
       const el = probed.controls()[at];
       const [kind, name] = [el.dataset.kind ?? el.type, el.labels?.[0]?.textContent ?? ""];
+      const said = () => document.querySelector("#el [data-wrong] .hitl-wrong")?.textContent;
+      const before = el.value;
       probed.change(el);
-      const sent = probed.send();
-      const said = document.querySelector("#el [data-wrong] .hitl-wrong")?.textContent;
+      let sent = probed.send();
+      const within = probed.within(before, said());
+      if (!sent && within !== undefined) sent = (probed.type(el, within), probed.send());
+      const words = said();
       const reset = probed.press("Reset");
-      return { kind, name, sent, said, reset, after: probed.send() };
+      return { kind, name, sent, said: words, reset, after: probed.send() };
     });
   },
 };

@@ -130,8 +130,8 @@ _PEOPLE = Contacts(
 _MANY = Plan(stages=[Stage(description=f"Stage {number}", status="enabled") for number in range(1, 41)])
 _ASK = {"name": "ask_feedback", "title": "Ask feedback", "message": "How was the trip?", "mode": "answer"}
 _WRONG = [
-    {"path": ["recipient"], "message": "value is not a valid email address"},
-    {"path": ["headers", "X-Trace"], "message": "Input should be a valid string"},
+    {"path": ["recipient"], "message": "An email address, please, such as ada@example.org."},
+    {"path": ["headers", "X-Trace"], "message": "A text, please."},
 ]
 
 FORM_STATES: dict[str, dict[str, Any]] = {

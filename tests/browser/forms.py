@@ -31,7 +31,14 @@ def form(spec: Any, value: Any, key: str = "c1", *, mode: str = "review", **chan
 
 def control(cards: Any, label: str) -> Locator:
     """The control that is called exactly `label`; not the buttons beside it, which bear its label, too."""
-    return cards.page.get_by_label(label, exact=True).and_(cards.page.locator("input, textarea, select, output"))
+    return cards.page.get_by_label(label, exact=True).and_(
+        cards.page.locator("input, textarea, select:not(.hitl-menu), output")
+    )
+
+
+def menu(cards: Any, label: str) -> Locator:
+    """The small menu that says whether the place called exactly `label` is filled, null or left out."""
+    return cards.page.get_by_role("combobox", name=f"What is here {label}", exact=True)
 
 
 async def edits(cards: Any) -> Any:

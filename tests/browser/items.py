@@ -1,6 +1,9 @@
 """Items as the kernel sends them (hitl_nb/cards/_protocol.py), with what a test does not care about filled in."""
 
-from typing import Any
+from typing import Any, Literal
+
+from hitl_nb._transcript import MessageEntry
+from hitl_nb.cards._protocol import message_tree
 
 Item = dict[str, Any]
 
@@ -50,8 +53,9 @@ def arg(label: str, text: str, *, long: bool = False) -> Item:
     return {"label": label, "text": text, "long": long}
 
 
-def message(key: str, text: str, *, role: str = "assistant", streaming: bool = False) -> Item:
-    return {"key": key, "type": "message", "role": role, "text": text, "streaming": streaming}
+def message(key: str, text: str, *, role: Literal["user", "assistant"] = "assistant", streaming: bool = False) -> Item:
+    tree = message_tree(MessageEntry(key=key, role=role, text=text, streaming=streaming))
+    return {"key": key, "type": "message", "role": role, "tree": tree, "streaming": streaming}
 
 
 def note(key: str, text: str, *, level: str = "info") -> Item:

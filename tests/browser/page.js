@@ -47,7 +47,7 @@ const acts = {
     const rows = [{ mark: "", label: "", text: "Book two seats" }];
     const record = { outcome: "declined", headline: "Declined: the window is closed", rows, footer: "by Bob" };
     kernel.put({ key: items[0].key, status: "complete", record });
-    const { call_id, click } = model.sent.at(-1);
+    const { call_id, click } = model.sent.findLast(({ op }) => op === "respond");
     model.receive({ op: "answered", call_id, click, accepted: false, error: null, seq: kernel.seq, live: true });
   },
   disconnect: ({ model }) => model.disconnect(),
@@ -56,9 +56,17 @@ const acts = {
     typeInto(el.querySelector("[data-kind=integer]"), "three");
     typeInto(el.querySelector("[data-kind=json]"), "[1, 2");
   },
-  instead: ({ el }) => pressButton(el, "Answer instead"),
+  again: ({ el }) => el.querySelector(".hitl-again > summary").click(),
+  held: ({ kernel, items }) =>
+    kernel.put({ key: items[0].key, held: { words: "Approved", until: Date.now() + 3000 } }),
+  deadline: ({ kernel, items }) =>
+    kernel.put({ key: items[0].key, deadline: { words: "Expires", until: Date.now() + 263_000 } }),
+  deadline_soon: ({ kernel, items }) =>
+    kernel.put({ key: items[0].key, deadline: { words: "Goes to Grace", until: Date.now() + 9_000 } }),
+  instead: ({ el }) => pressButton(el, "Reply in words"),
   pick: ({ el }) => [0, 2, 3].forEach((at) => el.querySelectorAll(".hitl-table .hitl-box")[at + 1].click()),
   add: ({ el }) => pressButton(el, "Add"),
+  reword: ({ el }) => pressButton(el, "✎"),
   key: ({ el }) => el.querySelectorAll(".hitl-option input")[1].click(),
 };
 
@@ -76,9 +84,17 @@ async function show(name, theme) {
   if (theme.startsWith("system")) document.documentElement.style.colorScheme = theme.slice("system-".length);
   else await addStylesheet(`/${theme}.css`);
   const { items, acts: wanted = [] } = (await (await fetch("/states.json")).json())[name];
-  const mounted = await mount({ kernel: {} });
+  await bring(await mount({ kernel: {} }), items, wanted);
+  document.body.dataset.shown = "true";
+}
+
+/** Bring what is mounted into a state. */
+async function bring(mounted, items, wanted) {
   mounted.kernel.put(...items);
-  for (const act of wanted) acts[act]({ ...mounted, items, el: document.getElementById("el") });
+  const el = document.getElementById("el");
+  // A card that has just been drawn decides nothing.
+  while (wanted.length && el.querySelector("[data-resting]")) await new Promise((done) => setTimeout(done, 50));
+  for (const act of wanted) acts[act]({ ...mounted, items, el });
 }
 
 function addStylesheet(href) {

@@ -7,15 +7,19 @@ from typing import Any
 
 from tests.browser.form_states import FORM_STATES
 from tests.browser.items import Item, arg, call, message, note, record, review, row, step
+from tests.browser.mcp_states import MCP_STATES
 from tests.browser.other_states import OTHER_STATES
 from tests.browser.small_states import SMALL_STATES
+from tests.browser.tool_states import TOOL_STATES
 from tests.browser.turn_states import TURN_STATES
+from tests.browser.value_states import VALUE_STATES
 
 LONG = (
     "Dear Ada,\n\nthank you for the flight plan. Before we file it, two remarks:\n"
     "  1. The window opens at 04:12 UTC, not at 04:21.\n"
     "  2. Seat 2B has no view.\n\n" + "All other arrangements stand as discussed on Monday. " * 30 + "\n\nYours,\nGrace"
 )
+ASK_AGAIN = "Nothing waits for this answer any more. Run the cell again, or write: await approve('Drop?', ...)"
 FOOTER = "generate_task_steps · by ada · 2026-11-29 14:05 UTC"
 _STEPS = [
     step("Choose a launch window between two dust storms"),
@@ -36,6 +40,11 @@ def _decided(key: str, outcome: str, headline: str, rows: list[Item], **changes:
     return review(key, **{"status": "complete", "record": decided, "message": "", **changes})
 
 
+def _again(item: Item) -> Item:
+    item["record"]["again"] = ASK_AGAIN
+    return item
+
+
 def _steps(**changes: Any) -> Item:
     return review(**{"props": {"steps": _STEPS}, **changes})
 
@@ -44,6 +53,7 @@ STATES: dict[str, dict[str, Any]] = {
     "steps-writing": {
         "items": [_steps(status="inProgress", props={"steps": [_STEPS[0], step("Book two seats, win")]})],
     },
+    "steps-writing-no-words-yet": {"items": [_steps(status="inProgress", props={"steps": [_STEPS[0], step("")]})]},
     "steps-writing-nothing-yet": {"items": [review(status="inProgress", labels=(), message="")]},
     "steps-open": {"items": [_steps()]},
     "steps-focus": {"items": [_steps()], "acts": ["focus"]},
@@ -59,6 +69,10 @@ STATES: dict[str, dict[str, Any]] = {
     "plain-long": {"items": [call(**_MAIL, props={"rows": _LONG_ARGS})]},
     "plain-empty": {"items": [call(message="", name="reboot", title="Reboot", decline=None, confirm="Reboot now")]},
     "missing-card": {"items": [call(card="starmap")]},
+    "expired": {
+        "items": [_again(_decided("r5", "expired", "Expired: nobody answered in time", []))],
+        "acts": ["again"],
+    },
     "records": {
         "items": [
             _decided("r1", "answered", "Confirmed 2 of 3 steps", _DECIDED),
@@ -67,9 +81,10 @@ STATES: dict[str, dict[str, Any]] = {
             ),
             _decided("r3", "declined", "Declined: too dangerous", _DECIDED),
             _decided("r4", "cancelled", "Cancelled", []),
-            _decided("r5", "expired", "Expired", []),
+            _again(_decided("r5", "expired", "Expired: nobody answered in time", [])),
             _decided("r6", "invalid", "Not asked: the model's call was invalid", []),
             _decided("r7", "aborted", "Stopped before an answer", []),
+            _decided("r9", "aborted", "Failed before an answer: ZeroDivisionError", []),
             _decided("r8", "superseded", "Superseded", []),
         ],
     },
@@ -86,7 +101,10 @@ STATES: dict[str, dict[str, Any]] = {
         ],
     },
     **FORM_STATES,
+    **MCP_STATES,
     **SMALL_STATES,
+    **TOOL_STATES,
     **TURN_STATES,
     **OTHER_STATES,
+    **VALUE_STATES,
 }

@@ -10,8 +10,10 @@ from tests.browser.chromium import ADDRESS, serve
 from tests.browser.conftest import Cards
 from tests.browser.states import STATES
 
-DECIDED = ("records", "conversation", "records-edited", "answer-lost-race")
+DECIDED = ("records", "conversation", "records-edited", "answer-lost-race", "words-streaming", "expired")
 UNDECIDED = {name: state for name, state in STATES.items() if name not in DECIDED}
+
+pytestmark = pytest.mark.timeout(300)  # every state, one after the other
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +31,7 @@ async def show(cards: Cards, name: str) -> None:
     """Bring a new run into a state."""
     await cards.mount()
     await cards.page.evaluate(
-        """({ items, acts: wanted = [] }) => {
-          run.kernel.put(...items);
-          for (const act of wanted) acts[act]({ ...run, items, el: document.getElementById("el") });
-        }""",
+        "({ items, acts: wanted = [] }) => bring(run, items, wanted)",
         STATES[name],
     )
 

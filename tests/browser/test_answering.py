@@ -238,6 +238,8 @@ async def test_a_step_note_describes_its_box(cards):
     await expect(cards.box(ONE)).to_have_accessible_description("Cannot be undone")
 
 
-async def test_jupyterlab_does_not_take_keys_pressed_in_a_card(cards):
-    await cards.put(review())
-    assert await cards.box(ONE).evaluate("(el) => el.closest('[data-lm-suppress-shortcuts]') !== null")
+async def test_cancel_is_a_third_answer_where_a_card_has_it(cards):
+    await cards.put(call("c1", cancel="Cancel"), call("c2"))
+    await expect(cards.button("Cancel")).to_have_count(1)
+    await cards.button("Cancel").click()
+    assert await cards.answers() == [{"op": "cancel", "call_id": "call_c1"}]

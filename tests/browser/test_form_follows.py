@@ -136,6 +136,7 @@ async def test_edits_survive_the_view_they_were_made_in(cards):
     await cards.run("run.ends.views[0].abort(), document.getElementById('el').replaceChildren()")
     await cards.run("run.addView('el2')")
     await expect(control(cards, "Subject")).to_have_value("Changed")
+    await cards.settled()
     assert await edits(cards) == [set_to("Changed", "subject")]
 
 
@@ -162,11 +163,11 @@ async def test_an_answer_to_nothing_is_sent_as_a_whole(cards):
 async def test_words_can_be_sent_instead(cards):
     await cards.put(form(Mail, MAIL, instead=True))
     await control(cards, "Subject").fill("Changed")
-    await cards.button("Answer instead").click()
-    words = cards.page.get_by_role("textbox", name="Your answer")
+    await cards.button("Reply in words").click()
+    words = cards.page.get_by_role("textbox", name="Your reply")
     await expect(words).to_be_focused()
-    await expect(cards.page.get_by_role("textbox", name="Subject")).to_have_count(0)
-    await cards.button("Send answer").click()
+    await expect(cards.page.get_by_role("textbox", name="Subject")).to_be_disabled()
+    await cards.button("Send reply").click()
     await expect(cards.alert).to_have_text("Nothing is written yet.")
     await words.fill("Ask Grace.")
     await cards.page.keyboard.press("Control+Enter")
@@ -176,7 +177,7 @@ async def test_words_can_be_sent_instead(cards):
 async def test_back_from_the_words_is_the_form_as_it_was(cards):
     await cards.put(form(Mail, MAIL, instead=True))
     await control(cards, "Subject").fill("Changed")
-    await cards.button("Answer instead").click()
+    await cards.button("Reply in words").click()
     await cards.button("Back").click()
     await expect(control(cards, "Subject")).to_have_value("Changed")
     assert await edits(cards) == [set_to("Changed", "subject")]
@@ -185,7 +186,7 @@ async def test_back_from_the_words_is_the_form_as_it_was(cards):
 async def test_without_leave_there_are_no_words_instead(cards):
     await cards.put(form(Mail, MAIL))
     await expect(cards.button("Confirm")).to_be_enabled()
-    await expect(cards.button("Answer instead")).to_have_count(0)
+    await expect(cards.button("Reply in words")).to_have_count(0)
 
 
 async def test_what_a_form_is_about_stands_above_it(cards):

@@ -186,11 +186,12 @@ async def test_a_cell_is_edited_in_its_place(cards):
 
 async def test_what_a_cell_may_be_besides_its_value_comes_with_the_focus(cards):
     await cards.put(form(Plan, {"stages": [{"name": "A", "days": 3}]}))
-    await expect(cards.button("null Days 1")).to_have_count(0)
+    menu = cards.page.get_by_role("combobox", name="What is here Days 1")
+    await expect(menu).to_have_count(0)
     await cards.page.get_by_role("textbox", name="Days 1").focus()
     await cards.page.keyboard.press("Tab")
-    await expect(cards.button("null Days 1")).to_be_focused()
-    await cards.page.keyboard.press("Enter")
+    await expect(menu).to_be_focused()
+    await menu.select_option("null")
     await expect(cards.page.get_by_role("textbox", name="Days 1")).to_have_attribute("placeholder", "null")
     assert await edits(cards) == [set_to(None, "stages", 0, "days")]
 
@@ -299,3 +300,64 @@ async def test_many_rows_are_all_there_and_can_be_reached(cards, count):
     await expect(rows(cards)).to_have_count(count)
     await rows(cards).last.locator("textarea").fill("The end")
     assert await edits(cards) == [set_to("The end", "stages", count - 1, "name")]
+
+
+class Toppings(BaseModel):
+    toppings: set[Literal["cheese", "olives", "basil"]]
+    extra: set[Literal["salad", "bread"]] = set()
+
+
+def tick(cards, name):
+    return cards.page.get_by_role("checkbox", name=name, exact=True)
+
+
+async def test_some_of_a_few_options_are_ticked_and_sent_in_their_order(cards):
+    await cards.put(form(Toppings, {"toppings": []}, mode="answer"))
+    await tick(cards, "basil").click()
+    await tick(cards, "cheese").click()
+    await tick(cards, "bread").click()
+    await expect(cards.page.get_by_role("group", name="Toppings", exact=True).first).to_be_visible()
+    changed, _ = await result(cards, Toppings, {"toppings": []})
+    assert changed == {"toppings": ["cheese", "basil"], "extra": ["bread"]}
+
+
+async def test_a_tick_is_taken_away_and_the_others_stay(cards):
+    value = {"toppings": ["olives", "cheese"], "extra": ["salad"]}
+    await cards.put(form(Toppings, value))
+    await expect(tick(cards, "olives")).to_be_checked()
+    await tick(cards, "olives").click()
+    await tick(cards, "salad").click()
+    changed, sent = await result(cards, Toppings, value)
+    assert changed == {"toppings": ["cheese"], "extra": []}
+    assert sent == [
+        {"path": ["toppings", 0], "op": "remove"},
+        {"path": ["extra", 0], "op": "remove"},
+    ]
+
+
+async def test_what_is_no_option_or_is_there_twice_keeps_its_rows(cards):
+    schema = {
+        "type": "object",
+        "properties": {"tags": {"type": "array", "uniqueItems": True, "items": {"type": "string", "enum": ["a", "b"]}}},
+        "required": ["tags"],
+    }
+    await cards.put(form(schema, {"tags": ["a", "gone"]}))
+    await expect(cards.page.get_by_role("checkbox")).to_have_count(0)
+    await expect(cards.button("Remove tags 2")).to_be_visible()
+
+
+async def test_too_few_ticks_are_said_and_not_sent(cards):
+    several = {
+        "type": "array",
+        "uniqueItems": True,
+        "minItems": 2,
+        "items": {"type": "string", "enum": ["a", "b", "c"]},
+    }
+    schema = {"type": "object", "properties": {"tags": several}, "required": ["tags"]}
+    await cards.put(form(schema, {"tags": []}, mode="answer"))
+    await tick(cards, "a").click()
+    await expect(cards.page.locator(".hitl-wrong")).to_have_text("At least 2 items.")
+    await tick(cards, "c").click()
+    await expect(cards.page.locator(".hitl-wrong")).to_be_hidden()
+    changed, _ = await result(cards, schema, {"tags": []})
+    assert changed == {"tags": ["a", "c"]}

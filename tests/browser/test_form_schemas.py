@@ -60,13 +60,15 @@ async def wrong_edits(cards: Any, case: Case) -> list[str]:
             found += [] if control["said"] == EMPTY_BRANCH else [f"{control} is not sent"]
             continue
         (edit,) = control["sent"]["edits"]
-        path = tuple(edit["path"])
+        ticked = edit["op"] in ("add", "remove")  # a box to tick: what it changes is its list
+        path = tuple(edit["path"][:-1] if ticked else edit["path"])
         reached.add(path)
         changed = differences(case.value, apply_edits(case.value, [edit], form=form_tree(case.schema)))
         if not changed or any(each[: len(path)] != path for each in changed):
             found.append(f"{control} changes {changed}")
     texts = {name: json.dumps(props[name]) for name in ("form", "value", "layout")}
-    missing = editable(list(Browser(**texts).leaves())) - reached
+    leaves = editable(list(Browser(**texts).leaves()))
+    missing = {path for path in leaves if path not in reached and path[:-1] not in reached}
     return found + ([f"no control for {missing}"] if missing else [])
 
 

@@ -11,7 +11,7 @@ from playwright.async_api import expect
 from pydantic import BaseModel, SecretStr
 
 from hitl_nb._schema import apply_edits, validator_for
-from tests.browser.forms import control, edits, form, set_to, tree
+from tests.browser.forms import control, edits, form, menu, set_to, tree
 
 
 def record(**types: Any) -> Any:
@@ -113,10 +113,10 @@ async def test_yes_or_no_that_may_be_missing_or_null_has_a_button_for_each(cards
     await cards.put(form(schema, {"x": None}))
     group = cards.page.get_by_role("radiogroup", name="x")
     assert await group.get_by_role("radio").evaluate_all("(all) => all.map((box) => box.labels[0].textContent)") == [
-        *("Yes", "No", "null", "not set"),
+        *("Yes", "No", "null", "left out"),
     ]
     await expect(group.get_by_role("radio", name="null")).to_be_checked()
-    await group.get_by_role("radio", name="not set").check()
+    await group.get_by_role("radio", name="left out").check()
     assert await edits(cards) == [{"path": ["x"], "op": "unset"}]
 
 
@@ -125,8 +125,7 @@ async def test_an_optional_field_can_be_set_and_left_out(cards):
     await cards.put(form(schema, {"c": "there"}))
     await control(cards, "a").fill("now")
     await control(cards, "b").fill("5")
-    await cards.button("leave out c").click()
-    await expect(control(cards, "c")).to_be_focused()
+    await menu(cards, "c").select_option("left out")
     assert await edits(cards) == [
         set_to("now", "a"),
         set_to({"$": "number", "text": "5"}, "b"),
@@ -137,8 +136,7 @@ async def test_an_optional_field_can_be_set_and_left_out(cards):
 async def test_an_empty_text_is_not_the_same_as_none(cards):
     schema = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}}}
     await cards.put(form(schema, {"b": "there"}))
-    await cards.button("set a").click()
-    await expect(control(cards, "a")).to_be_focused()
+    await menu(cards, "a").select_option("filled in")
     await control(cards, "b").fill("")
     await control(cards, "c").fill("typed")
     await control(cards, "c").fill("")
@@ -148,7 +146,7 @@ async def test_an_empty_text_is_not_the_same_as_none(cards):
 async def test_null_has_a_control_of_its_own(cards):
     spec = record(x={"type": ["string", "null"]}, y={"type": ["integer", "null"]}, z={"type": ["string", "null"]})
     await cards.put(form(spec, {"x": "there", "y": 5, "z": None}))
-    await cards.button("null x").click()
+    await menu(cards, "x").select_option("null")
     await control(cards, "y").fill("")
     await control(cards, "z").fill("no longer")
     assert await edits(cards) == [set_to(None, "x"), set_to(None, "y"), set_to("no longer", "z")]
@@ -156,8 +154,8 @@ async def test_null_has_a_control_of_its_own(cards):
 
 async def test_what_was_there_comes_back_after_null(cards):
     await cards.put(form(record(x={"type": ["string", "null"]}), {"x": "there"}))
-    await cards.button("null x").click()
-    await cards.button("set x").click()
+    await menu(cards, "x").select_option("null")
+    await menu(cards, "x").select_option("filled in")
     await expect(control(cards, "x")).to_have_value("there")
     assert await edits(cards) == []
 
@@ -215,8 +213,10 @@ async def test_anything_is_a_box_of_json(cards, value):
 async def test_json_is_checked_while_it_is_typed(cards):
     await cards.put(form(record(x={}), {"x": {"a": 1}}))
     box = control(cards, "x")
-    await box.fill('{"a": 1')
-    await expect(cards.text("This is not JSON")).to_be_visible()
+    await box.fill("[oops]")
+    await expect(cards.text("This is not JSON: a bracket or a quote may be missing.")).to_be_visible()
+    await box.fill('{"a": NaN, 1')
+    await expect(cards.text("This is not JSON: look at line 1, character 12.")).to_be_visible()
     await expect(box).to_have_attribute("aria-invalid", "true")
     await cards.button("Confirm changes").click()
     await expect(cards.alert).to_have_text("Please look at the marked fields.")
@@ -301,9 +301,9 @@ async def test_an_edit_inside_a_union_changes_only_its_place(cards):
 async def test_a_nested_object_that_is_not_there_can_be_set_and_taken_away_again(cards):
     inner = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     await cards.put(form({"properties": {"home": inner, "work": inner}}, {"work": {"city": "Bern"}}))
-    await cards.button("set home").click()
+    await menu(cards, "home").select_option("filled in")
     await cards.page.get_by_role("group", name="home").get_by_role("textbox").fill("Basel")
-    await cards.button("leave out work").click()
+    await menu(cards, "work").select_option("left out")
     assert await edits(cards) == [set_to({"city": "Basel"}, "home"), {"path": ["work"], "op": "unset"}]
 
 
@@ -319,7 +319,7 @@ async def test_keys_that_the_form_does_not_know_are_there_all_the_same(cards):
     await cards.put(form(record(a=str), {"a": "x", "extra": {"deep": 1}, "": "nameless"}))
     await expect(control(cards, "extra")).to_have_value('{"deep": 1}')
     await expect(control(cards, '""')).to_have_value('"nameless"')
-    await cards.button("leave out extra").click()
+    await menu(cards, "extra").select_option("left out")
     assert await edits(cards) == [{"path": ["extra"], "op": "unset"}]
 
 
@@ -350,7 +350,7 @@ async def test_a_field_says_what_the_schema_says_about_it(cards):
     schema = {"type": "integer", "description": "How many.", "minimum": 1, "exclusiveMaximum": 9, "default": 3}
     await cards.put(form({"properties": {"n": schema}}, {"n": 3}))
     box = control(cards, "n")
-    await expect(box).to_have_accessible_description("How many. minimum 1 · exclusive maximum 9 · default 3")
+    await expect(box).to_have_accessible_description("How many. at least 1 · less than 9 · default 3")
 
 
 @pytest.mark.parametrize(
@@ -361,3 +361,58 @@ async def test_a_form_may_be_of_one_value(cards, type_, typed, value):
     await cards.put(form(type_, None, mode="answer"))
     await cards.page.get_by_role("textbox", name="Value").fill(typed)
     assert await edits(cards) == [set_to(value)]
+
+
+async def test_the_menu_of_a_field_goes_by_keys_and_keeps_the_focus(cards):
+    await cards.put(form(record(x={"type": ["string", "null"]}), {"x": "there"}))
+    await control(cards, "x").focus()
+    await cards.page.keyboard.press("Tab")
+    await expect(menu(cards, "x")).to_be_focused()
+    await cards.page.keyboard.press("n")
+    await expect(menu(cards, "x")).to_have_value("1")
+    await expect(menu(cards, "x")).to_be_focused()
+    assert await edits(cards) == [set_to(None, "x")]
+
+
+async def test_what_the_browser_can_know_is_said_while_one_types_and_gone_when_corrected(cards):
+    schema = {
+        "properties": {
+            "code": {"type": "string", "minLength": 2, "maxLength": 4},
+            "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 1},
+            "seats": {"type": "integer", "multipleOf": 2},
+        },
+        "required": ["code", "tags", "seats"],
+    }
+    await cards.put(form(schema, {"code": "ab", "tags": ["x"], "seats": 2}))
+    for label, wrong, words, right in (
+        ("code", "a", "At least 2 characters.", "abc"),
+        ("code", "a\U0001f600bcd", "At most 4 characters.", "\U0001f600bcd"),
+        ("seats", "3", "In steps of 2.", "4"),
+    ):
+        await control(cards, label).fill(wrong)
+        await expect(cards.text(words)).to_be_visible()
+        await control(cards, label).fill(right)
+        await expect(cards.text(words)).to_be_hidden()
+    await cards.button("Add tags").click()
+    await expect(cards.text("At most 1 item.")).to_be_visible()
+    await cards.page.get_by_role("button", name="Remove tags 2").click()
+    await expect(cards.text("At most 1 item.")).to_be_hidden()
+
+
+async def test_an_empty_form_is_not_wrong_before_anybody_has_come(cards):
+    spec = record(name={"type": "string", "minLength": 2}, tags={"type": "array", "items": {}, "minItems": 1})
+    await cards.put(form(spec, None, mode="answer"))
+    await expect(cards.page.locator(".hitl-wrong:visible")).to_have_count(0)
+    await cards.button("Confirm").click()
+    await expect(cards.page.locator(".hitl-wrong:visible")).to_have_text(["At least 1 item."])
+
+
+async def test_what_was_corrected_is_not_wrong_again_in_another_view(cards):
+    told = [{"path": ["n"], "message": "Not that one."}]
+    await cards.put(form(record(n=int), {"n": 5}, errors=told))
+    await expect(cards.text("Not that one.")).to_be_visible()
+    await control(cards, "N").fill("6")
+    await expect(cards.text("Not that one.")).to_be_hidden()
+    await cards.run("run.addView('el2')")
+    await cards.put(form(record(n=int), {"n": 5}, errors=told, warning="Look."))
+    await expect(cards.page.locator(".hitl-wrong:visible")).to_have_count(0)

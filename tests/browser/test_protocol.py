@@ -9,7 +9,36 @@ LONG_ENOUGH = 8_000  # more than one retry (5 s) and one poll (2 s)
 
 
 async def test_the_first_thing_is_a_hello(cards):
-    assert await cards.run("run.model.sent") == [{"op": "hello", "have": 0}]
+    first, *_ = await cards.run("run.model.sent")
+    assert (first["op"], first["have"], first["views"]) == ("hello", 0, 0)
+
+
+async def test_the_kernel_is_told_how_often_the_run_is_drawn_and_since_when_it_is_not(cards):
+    async def told():
+        return [(each["views"], each["gone"]) for each in await cards.sent("views")]
+
+    assert await told() == [(1, None)]
+    await cards.run("run.addView('el2')")
+    await cards.run("run.ends.views[0].abort()")
+    assert [views for views, _ in await told()] == [1, 1]
+    await cards.wait(1_500)
+    await cards.run("run.ends.views[1].abort()")
+    assert (await told())[-1] == (0, await cards.run("Date.now()"))
+
+
+async def test_a_page_with_nothing_drawn_says_so_every_second(cards):
+    await cards.put(review())
+    await cards.run("run.ends.views[0].abort()")
+    before = len(await cards.sent("hello"))
+    await cards.wait(3_100)
+    assert [hello["views"] for hello in (await cards.sent("hello"))[before:]] == [0, 0, 0]
+
+
+async def test_a_page_says_who_it_is_and_when_it_goes(cards):
+    await cards.run("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    (bye,) = await cards.sent("bye")
+    first = (await cards.sent("hello"))[0]
+    assert {bye["page"], bye["tab"]} == {first["page"], first["tab"]}
 
 
 async def test_the_kernel_is_asked_before_anything_is_drawn(cards):
@@ -17,6 +46,7 @@ async def test_the_kernel_is_asked_before_anything_is_drawn(cards):
     await cards.mount(into=[])
     await cards.put(review())
     await cards.run("run.addView('el')")
+    await cards.settled()
     await expect(cards.button("Confirm 3 of 3")).to_be_enabled()
 
 
@@ -122,6 +152,7 @@ async def test_after_a_reload_everything_is_there_again(cards):
     snapshot = {"op": "snapshot", "live": True, "items": [message("m1", "Hello"), review()]}
     await cards.receive(**snapshot, **state)
     await expect(cards.text("Hello")).to_be_visible()
+    await cards.settled()
     await expect(cards.button("Confirm 3 of 3")).to_be_enabled()
 
 

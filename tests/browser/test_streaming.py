@@ -60,11 +60,11 @@ async def test_a_growing_message_keeps_the_readers_selection(cards):
 async def test_a_message_may_be_rewritten(cards):
     await cards.put(message("m1", "One thing", streaming=True))
     await cards.put(message("m1", "Another"))
-    await expect(cards.page.locator(".hitl-message")).to_have_text("AssistantAnother")
+    await expect(cards.page.locator(".hitl-message")).to_have_text("Assistant Another", use_inner_text=True)
 
 
 async def test_only_a_streaming_message_has_a_caret(cards):
-    caret = cards.page.locator(".hitl-caret")
+    caret = cards.page.locator("[data-streaming]")
     await cards.put(message("m1", "", streaming=True))
     await expect(caret).to_be_visible()
     await cards.put(message("m1", "Done."))
@@ -73,10 +73,10 @@ async def test_only_a_streaming_message_has_a_caret(cards):
 
 async def test_a_caret_stands_still_for_those_who_asked_for_it(cards):
     await cards.put(message("m1", "Text", streaming=True))
-    animation = "(el) => getComputedStyle(el).animationName"
-    assert await cards.page.locator(".hitl-caret").evaluate(animation) == "hitl-breathe"
+    animation = "(el) => getComputedStyle(el.lastElementChild, '::after').animationName"
+    assert await cards.page.locator("[data-streaming]").evaluate(animation) == "hitl-breathe"
     await cards.page.emulate_media(reduced_motion="reduce")
-    assert await cards.page.locator(".hitl-caret").evaluate(animation) == "none"
+    assert await cards.page.locator("[data-streaming]").evaluate(animation) == "none"
     await cards.page.emulate_media(reduced_motion="no-preference")
 
 

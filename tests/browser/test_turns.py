@@ -49,7 +49,8 @@ async def test_keys_go_on_to_the_card_when_its_turn_is_over_and_not_to_the_page(
     await cards.box(TWO).focus()
     await cards.put(review(turn=RULE))
     await expect(cards.card).to_be_focused()
-    assert await cards.card.evaluate("(el) => el.closest('[data-lm-suppress-shortcuts]') !== null")
+    await cards.page.keyboard.press("d")
+    assert await cards.card.evaluate("(el) => el.hasAttribute('data-lm-suppress-shortcuts')")
 
 
 async def test_a_click_that_is_still_on_its_way_stays_one_of_its_own_turn(cards):

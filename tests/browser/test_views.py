@@ -31,6 +31,7 @@ async def test_a_choice_survives_the_view_it_was_made_in(cards):
     await cards.box(TWO).uncheck()
     await cards.run("run.ends.views[0].abort(), document.getElementById('el').replaceChildren()")
     await cards.run("run.addView('el2')")
+    await cards.settled()
     await expect(cards.box(TWO)).not_to_be_checked()
     await expect(cards.button("Confirm 2 of 3")).to_be_enabled()
 
@@ -41,6 +42,7 @@ async def test_a_reason_survives_the_view_it_was_written_in(cards):
     await cards.page.keyboard.type("too dangerous")
     await cards.run("run.ends.views[0].abort(), document.getElementById('el').replaceChildren()")
     await cards.run("run.addView('el2')")
+    await cards.settled()
     await cards.button("Decline").click()
     await expect(cards.page.get_by_label("Reason (optional)")).to_have_value("too dangerous")
 

@@ -138,18 +138,41 @@ def _apply_passes(case: Json) -> bool:
 
 def passes(case: Json) -> bool:
     """Run one case."""
+    if case["kind"] not in ("verify", "chunks", "apply"):
+        raise ValueError(f"there is no kind {case['kind']!r}")
     return _apply_passes(case) if case["kind"] == "apply" else _stream_passes(case)
 
 
+def difference(case: Json) -> str | None:
+    """Give what is wrong with one case: its id where it ends in another way, and why where it cannot be played."""
+    name = str(case.get("id", "a case without an id"))
+    try:
+        return None if passes(case) else name
+    except Exception as error:
+        return f"{name}: cannot be played: {type(error).__name__}: {error}"
+
+
 def cases(path: Path) -> list[Json]:
-    """Read a file of cases, one JSON object a line."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    """Read a file of cases, one JSON object a line; a line that is none is a case that cannot be played."""
+    return [
+        _case(number, line)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if line.strip()
+    ]
+
+
+def _case(number: int, line: str) -> Json:
+    try:
+        case = json.loads(line)
+    except ValueError:
+        case = None
+    return case if isinstance(case, dict) else {"id": f"line {number}", "kind": "no JSON object"}
 
 
 def main(path: Path) -> None:
     """Run a file and print its score."""
     every = cases(path)
-    failing = [case["id"] for case in every if not passes(case)]
+    failing = [found for case in every if (found := difference(case)) is not None]
     print(*failing, f"agui: {len(every) - len(failing)}/{len(every)}", sep="\n")
 
 

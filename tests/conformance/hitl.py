@@ -37,10 +37,14 @@ DEVIATIONS = {
     "reload_pending_frontend_tool_not_executed": "not run again either, but closed, so the thread stays usable",
     "run_error_after_call_still_asks": "a run that failed asks nobody: its call may not be what the agent meant",
     "int_expired_not_sent": "an expired interrupt is cancelled on the wire; the web bricks the thread",
+    "int_tool_call_reason_adds_tool_message": "beside a `resume` no result is made up: the agent gives it",
     "int_other_reason_no_tool_message": "a call that the agent leaves without a result gets the person's decision",
     "int_new_user_message_blocked": "refused before the message enters the history, by the name of the open call",
 }
 """Scenario (or prefix of a name) → why ours is better. tests/conformance/test_deviations.py tests the better one."""
+
+SECONDS = 60.0
+"""After which a scenario is given up."""
 
 STEPS = 400
 """Turns of the event loop after which nothing moves any more; nothing here waits for real time."""
@@ -128,7 +132,10 @@ class Player:
         """Play the script; gives the observations."""
         for step in self.scenario["script"]:
             self._follow_calls()
-            await getattr(self, f"_do_{step['do']}")(step)
+            do = getattr(self, f"_do_{step['do']}", None)
+            if do is None:
+                raise ValueError(f"there is no step {step['do']!r}")
+            await do(step)
         await self._settle()
         observed = self._observed()
         if self.session._run is not None:
@@ -297,15 +304,20 @@ def differences(scenario: dict[str, Any], observed: dict[str, Any]) -> list[str]
 
 
 async def play(scenario: dict[str, Any]) -> list[str]:
-    """Play one scenario; gives what differs."""
-    return differences(scenario, await Player(scenario).play())
+    """Play one scenario; gives what differs. One that cannot be played differs, and says why."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            return differences(scenario, await Player(scenario).play())
+    except Exception as error:
+        return [f"cannot be played: {type(error).__name__}: {error}"]
 
 
 def scenarios(path: Path) -> list[dict[str, Any]]:
-    """Read a file of the format."""
+    """Read a file of the format; what is no scenario in it is one that cannot be played."""
     data = json.loads(path.read_text(encoding="utf-8"))
-    found: list[dict[str, Any]] = data["scenarios"] if isinstance(data, dict) else data
-    return found
+    found = data.get("scenarios", []) if isinstance(data, dict) else data
+    named = enumerate(found if isinstance(found, list) else [], 1)
+    return [{"name": f"scenario {at}", **(it if isinstance(it, dict) else {})} for at, it in named]
 
 
 async def main(path: Path) -> int:

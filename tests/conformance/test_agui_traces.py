@@ -41,3 +41,24 @@ def test_the_runner_names_what_fails_and_ends_with_the_score(tmp_path, capsys):
     file.write_text("\n".join(map(json.dumps, [right, wrong])), encoding="utf-8")
     main(file)
     assert capsys.readouterr().out == "b\nagui: 1/2\n"
+
+
+def test_what_cannot_be_played_is_a_difference_and_no_traceback(tmp_path, capsys):
+    started = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+    lines = [
+        json.dumps({"id": "a", "kind": "verify", "events": [started], "expect": {"out": [started], "error": None}}),
+        json.dumps({"id": "b", "kind": "of the future", "events": []}),
+        json.dumps({"id": "c", "kind": "apply", "events": [{"type": "NOT_YET"}]}),
+        json.dumps({"id": "d", "kind": "verify", "events": 7, "expect": {}}),
+        json.dumps({"kind": "apply"}),
+        "[1]",
+        "{",
+    ]
+    file = tmp_path / "traces.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    main(file)
+    *said, score = capsys.readouterr().out.splitlines()
+    assert [line.partition(": cannot be played: ")[0] for line in said] == [
+        *("b", "c", "d", "a case without an id", "line 6", "line 7")
+    ]
+    assert score == "agui: 1/7"

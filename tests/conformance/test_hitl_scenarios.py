@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from hitl_nb._history import check
+from hitl_nb.agui._messages import check
 from hitl_nb.errors import SessionBusyError
-from tests.conformance.hitl import Player, deviation, differences, scenarios
+from tests.conformance.hitl import Player, deviation, differences, main, scenarios
 from tests.conftest import shared_file
 
 
@@ -109,3 +109,26 @@ async def test_instead_of_entering_the_history_a_message_during_an_interrupt_is_
     _, observed = await play("int_new_user_message_blocked")
     assert observed["pendingInterrupts"] == ["i1"]
     assert [m["content"] for m in observed["messages"]] == ["go"]
+
+
+async def test_what_cannot_be_played_is_a_difference_and_no_traceback(tmp_path, capsys):
+    plain = {"tools": [], "turns": [[]], "script": [], "observed": {}}
+    told = {"log": [], "runs": [], "messages": [], "results": {}, "statuses": {}, "pendingInterrupts": []}
+    every = [
+        {"name": "right", **plain, "observed": told},
+        {"name": "a step of the future", **plain, "script": [{"do": "levitate"}]},
+        {"name": "nobody asked", **plain, "script": [{"do": "respond_many", "id": "x", "values": [1]}]},
+        {"name": "a tool without a name", **plain, "tools": [{}]},
+        {"name": "nothing observed", **plain},
+        {"name": "no turns"},
+        7,
+    ]
+    file = tmp_path / "scenarios.json"
+    file.write_text(json.dumps({"scenarios": every}), encoding="utf-8")
+    assert await main(file) == 1
+    said = capsys.readouterr().out
+    assert said.count("cannot be played") == said.count("FAIL") == 6
+    assert "FAIL scenario 7" in said
+    assert said.endswith("hitl: 1/7, 0 deviations\n")
+    file.write_text("[]", encoding="utf-8")
+    assert await main(file) == 0

@@ -51,7 +51,7 @@ ONE = ([1], 0)
 TWO = ([1, 2], 0)
 
 SHAPES = [
-    # -- the table of facts/crewai.md §7.1
+    # -- how providers stream their calls, well and badly
     Shape(
         name="parallel calls, interleaved, ids only on the first fragments",
         deltas=[

@@ -32,7 +32,7 @@ from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, says
 from tests.flow.shapes import MODEL, provider
 from tests.flow.valid import Recorded
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 class Step(BaseModel):

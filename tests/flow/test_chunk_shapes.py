@@ -13,7 +13,7 @@ from hitl_nb.agents import ChatAgent, FlowAgent
 from tests.flow.shapes import MODEL, SHAPES, Shape, assert_acceptable, provider
 from tests.flow.valid import Recorded
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @human_in_the_loop

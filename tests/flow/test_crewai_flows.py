@@ -27,7 +27,7 @@ from hitl_nb.testing import ScriptedModel, ScriptedPerson
 from tests.flow.crews import scripted
 
 pytestmark = [
-    pytest.mark.timeout(180),  # the first test of a process imports crewai
+    pytest.mark.timeout(300),  # the first test of a process imports crewai
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # crewai reads its own deprecated fields
 ]
 

@@ -18,7 +18,7 @@ from hitl_nb.testing import ScriptedPerson
 from tests.flow.crews import crew_of, scripted
 
 pytestmark = [
-    pytest.mark.timeout(180),  # the first test of a process imports crewai
+    pytest.mark.timeout(300),  # the first test of a process imports crewai
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # crewai reads its own deprecated fields
 ]
 

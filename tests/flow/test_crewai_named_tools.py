@@ -15,7 +15,7 @@ from hitl_nb.testing import ScriptedPerson
 from tests.flow.crews import Mailer, crew_of, in_words, scripted, wants
 
 pytestmark = [
-    pytest.mark.timeout(180),  # the first test of a process imports crewai
+    pytest.mark.timeout(300),  # the first test of a process imports crewai
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # crewai reads its own deprecated fields
 ]
 

@@ -14,7 +14,7 @@ from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, says
 from tests.flow.shapes import MODEL, Shape, assert_acceptable, f, provider
 from tests.flow.valid import Recorded
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @human_in_the_loop

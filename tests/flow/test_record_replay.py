@@ -15,7 +15,7 @@ from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, record, replay
 from tests.flow.dialogue import STEPS, Step, Trip, keep_first, no_network, plan, propose, the_model, told
 from tests.flow.shapes import Shape, f, provider
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hitl_nb.testing import ScriptedPerson, record, replay
 from tests.flow.dialogue import keep_first, no_network, propose, told
 from tests.serving import serving
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 KEY = "sk-not-a-real-key-1234567890"
 

@@ -16,7 +16,7 @@ from hitl_nb.testing import ScriptedModel, calls, record, replay
 from tests.flow.dialogue import STEPS, keep_first, plan, the_model, told
 from tests.unit.test_agent_checkpoints import Interrupting, resumed, stop
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 class Budget(BaseModel):

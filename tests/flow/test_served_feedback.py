@@ -12,7 +12,7 @@ from hitl_nb import Session
 from hitl_nb.people import ScriptedPerson
 from tests.serving import serving
 
-pytestmark = pytest.mark.timeout(180)  # the first test of a process imports crewai
+pytestmark = pytest.mark.timeout(300)  # the first test of a process imports crewai
 
 published: list[str] = []
 

@@ -12,7 +12,7 @@ from tests.flow.mars import PROPOSED, generate_task_steps, the_trip_is_planned, 
 from tests.flow.seed import code_block, seed_flow
 from tests.serving import serving
 
-pytestmark = pytest.mark.timeout(180)  # the first test of a process imports crewai
+pytestmark = pytest.mark.timeout(300)  # the first test of a process imports crewai
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hitl_nb.testing import ScriptedModel, ScriptedPerson, calls, says
 from tests.flow.mars import PROPOSED, generate_task_steps, the_trip_is_planned, without_launch
 from tests.flow.seed import seed_flow
 
-pytestmark = pytest.mark.timeout(180)  # the first test of a process imports crewai
+pytestmark = pytest.mark.timeout(300)  # the first test of a process imports crewai
 
 
 @pytest.fixture(scope="module")
@@ -31,5 +31,5 @@ async def test_message_ids_stay_the_same_from_stream_to_history(docs_flow):
         await session.run("Thanks")
     assert [message.id for message in session.messages][:4] == ids
     assert len(set(ids)) == 4
-    sent = [message.get("id") for message in model.requests[-1].messages if message["role"] != "system"]
-    assert sent[:4] == ids
+    # They are ours; strict providers answer a message that has one with 400.
+    assert not any("id" in message for message in model.requests[-1].messages)

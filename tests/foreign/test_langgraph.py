@@ -1,24 +1,18 @@
 """`ag_ui_langgraph.LangGraphAgent` in a session as it is, with a scripted model at LangChain's own seam."""
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any
-
 import pytest
-from ag_ui_langgraph import LangGraphAgent
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
-from langgraph.graph.message import add_messages
-from pydantic import Field
-from typing_extensions import TypedDict
+from ag_ui_langgraph import add_langgraph_fastapi_endpoint
+from fastapi import FastAPI
+from langchain_core.messages import AIMessage, ToolMessage
 
 from hitl_nb import Session, human_in_the_loop
 from hitl_nb.testing import ScriptedPerson
+from tests.conformance.adapters.langgraph import LangGraphDefault
+from tests.foreign.cities import Scripted, agent
+from tests.serving import serving
 
 pytestmark = [
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(300),
     # The adapter's own calls of LangGraph.
     pytest.mark.filterwarnings("ignore::langgraph.warnings.LangGraphDeprecatedSinceV10"),
 ]
@@ -27,67 +21,6 @@ pytestmark = [
 @human_in_the_loop
 def choose_city(cities: list[str]) -> str:
     """Let the user choose a city."""
-
-
-class Scripted(BaseChatModel):
-    """Streams one turn a request: a text, or a list of (id, arguments) of tool calls."""
-
-    turns: list[Any]
-    requests: list[list[BaseMessage]] = Field(default_factory=list)
-    tools: list[Any] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Sequence[Any], **_: Any) -> "Scripted":
-        self.tools.append([tool["name"] for tool in tools])
-        return self
-
-    def _generate(self, *_: Any, **__: Any) -> ChatResult:
-        raise AssertionError("it streams")
-
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        self.requests.append(list(messages))
-        number = len(self.requests)
-        turn = self.turns[number - 1]
-        for piece in _pieces(turn):
-            chunk = ChatGenerationChunk(message=AIMessageChunk(id=f"run-{number}", **piece))
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
-
-
-def _pieces(turn: Any) -> list[dict[str, Any]]:
-    if isinstance(turn, str):
-        return [{"content": turn[start : start + 5]} for start in range(0, len(turn), 5)]
-    return [
-        {
-            "content": "",
-            "tool_call_chunks": [
-                {"name": None if half else "choose_city", "args": args, "id": None if half else call_id, "index": index}
-            ],
-        }
-        for index, (call_id, arguments) in enumerate(turn)
-        for half, args in enumerate([arguments[:9], arguments[9:]])
-    ]
-
-
-class State(TypedDict):
-    messages: Annotated[list[AnyMessage], add_messages]
-    tools: list[Any]
-
-
-def agent(model: Scripted) -> LangGraphAgent:
-    async def chat(state: State) -> dict[str, Any]:
-        return {"messages": [await model.bind_tools(state["tools"]).ainvoke(state["messages"])]}
-
-    graph = StateGraph(State)
-    graph.add_node("chat", chat)
-    graph.add_edge(START, "chat")
-    return LangGraphAgent(name="cities", graph=graph.compile(checkpointer=InMemorySaver()))
 
 
 async def test_the_next_model_request_holds_exactly_what_the_person_chose():
@@ -121,3 +54,17 @@ async def test_parallel_calls_get_each_its_own_answer():
         ("a", "Ulm"),
         ("b", "Bonn"),
     ]
+
+
+async def test_over_http_too_two_questions_keep_each_its_answer_and_nothing_is_asked_twice():
+    # The adapter takes the ids out of its events when it is told to send no raw ones; as it comes, they are there.
+    bench, app = LangGraphDefault(calls=2), FastAPI()
+    add_langgraph_fastapi_endpoint(app, bench.agent, "/agent")
+    answers = [lambda call: call.respond(True), lambda call: call.decline("no")]
+    with serving(app) as url, ScriptedPerson(answers) as person:
+        reply = await Session(f"{url}/agent", people=[person], journal=None).run("Delete the old rows")
+    assert [(call.message, call.args) for call in person.asked] == [
+        ("Delete 1 of a?", {"table": "a", "rows": 1}),
+        ("Delete 2 of b?", {"table": "b", "rows": 2}),
+    ]
+    assert (bench.done, reply.text) == (["delete 1 of a"], "Finished.")

@@ -14,7 +14,7 @@ from hitl_nb import Session, human_in_the_loop
 from hitl_nb.errors import AgentDefinitionError
 from hitl_nb.testing import ScriptedPerson
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @human_in_the_loop

@@ -17,7 +17,14 @@ SPECS = ENVIRONMENTS / "specs"
 """What `KernelSpecManager.kernel_dirs` has to name, so that no other kernel is found."""
 
 VERSIONS = ("6.31.0", "7.3.0", "7.4.0")
-"""The last ipykernel of each way of holding messages back (facts/kernel.md, section 3.1)."""
+"""The last ipykernel of each way of holding messages back."""
+
+
+OTHERS = ("6.17.1", "6.29.5", "7.0.1")
+"""Further ones, for the host matrix: Colab's, and the ends of what is supported."""
+
+PINS = {"6.17.1": ["ipython==7.34.0"]}
+"""What else has to be of a version: Colab has an IPython that is as old as its kernel."""
 
 
 def kernel_name(version: str) -> str:
@@ -36,9 +43,14 @@ def ensure(version: str) -> None:
     _write_spec(version)
 
 
+def requirements() -> list[str]:
+    """What hitl_nb depends on."""
+    return list(tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["dependencies"])
+
+
 def _requirements(version: str) -> dict[str, list[str]]:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    return {"packages": [f"ipykernel=={version}", *project["dependencies"]], "python": [sys.version]}
+    pins = PINS.get(version, [])
+    return {"packages": [f"ipykernel=={version}", *pins, *requirements()], "python": [sys.version]}
 
 
 def _write_spec(version: str) -> None:

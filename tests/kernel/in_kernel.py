@@ -25,7 +25,7 @@ class Question(anywidget.AnyWidget):
         self.heard: list[Any] = []
         self.buffers: list[bytes] = []
         self.decided: asyncio.Future[Any] = loop.create_future()
-        # Which thread an answer comes from differs between kernels (facts/kernel.md, fact 4).
+        # Which thread an answer comes from differs between kernels.
         self.on_msg(lambda _, *message: loop.call_soon_threadsafe(self._hear, *message))
 
     def _hear(self, content: Any, buffers: list[memoryview]) -> None:
@@ -35,7 +35,7 @@ class Question(anywidget.AnyWidget):
             self.decided.set_result(content)
 
     async def answer(self) -> Any:
-        """Wait with a tick, or else the stop button is not noticed (fact 3)."""
+        """Wait with a tick, or else the stop button is not noticed."""
         with delivering():
             while not self.decided.done():
                 await asyncio.wait([self.decided], timeout=0.25)

@@ -78,6 +78,11 @@ def test_the_stop_button_ends_the_wait_and_not_the_question(ready: Kernel) -> No
     waiting = ready.execute("print('waiting', flush=True); await question")
     ready.until(lambda: "waiting" in ready.printed(waiting), "waiting cell")
     ready.interrupt()
-    assert ready.reply(waiting, patience=4)["ename"] == "CancelledError"
+    stopped = ready.reply(waiting)
+    assert stopped["ename"] == "CancelledError"
+    assert stopped["traceback"] == [
+        "CancelledError: stopped waiting. "
+        "The question goes on: `hitl_nb.pending()` shows its card again, `.stop()` withdraws it."
+    ]
     card.send("yes")
     assert ready.run("print(await question)") == "True"

@@ -1,4 +1,4 @@
-"""Public bugs of others about kernels (facts/failure_modes.md, part A), each with its fixed id, on every kernel."""
+"""Public bugs of others about kernels, each with its fixed id, on every kernel."""
 
 import ast
 
@@ -18,7 +18,7 @@ def answer(widget, checked=(True, True, True)):
 def test_A1_a_click_reaches_the_cell_that_awaits_it(kernel):
     cell = start(kernel, "print((await session.run('Go')).text)")
     answer(ask(kernel, cell))
-    assert kernel.output(cell, patience=5) == "Off we go."
+    assert kernel.output(cell) == "Off we go."
 
 
 def test_A2_an_answer_from_another_thread_wakes_the_waiting_cell_without_any_other_event(kernel):
@@ -31,19 +31,19 @@ async def from_a_thread(call):
 session = Session(agent, tools=[generate_task_steps], people=[from_a_thread])
 print((await session.run('Go')).text)
 """
-    assert kernel.output(start(kernel, code), patience=5) == "Off we go."
+    assert kernel.output(start(kernel, code)) == "Off we go."
 
 
 def test_A4_a_kernel_that_cannot_deliver_clicks_says_so_at_once_and_shows_the_two_cell_way(kernel):
-    kernel.run(SETUP + "import hitl_nb.people._notebook as notebook; real = notebook.comm_delivery", patience=60)
-    kernel.run("notebook.comm_delivery = lambda kernel: 'unknown'")
+    kernel.run(SETUP + "import hitl_nb.people._person as notebook; real = notebook.delivery", patience=60)
+    kernel.run("notebook.delivery = lambda: 'unknown'")
     try:
-        reply = kernel.reply(kernel.execute("await session.run('Go')"), patience=5)
+        reply = kernel.reply(kernel.execute("await session.run('Go')"))
         assert reply["ename"] == "NoHumanError"
         assert "run = session.start" in reply["evalue"]
         assert "await run" in reply["evalue"]
     finally:
-        kernel.run("notebook.comm_delivery = real")
+        kernel.run("notebook.delivery = real")
 
 
 def test_A5_the_next_cell_does_not_run_before_the_answer(kernel):
@@ -59,7 +59,7 @@ def test_A6_the_stop_button_ends_the_wait_the_card_says_so_and_the_next_cell_run
     cell = start(kernel, "await session.run('Go')")
     widget = ask(kernel, cell)
     kernel.interrupt()
-    assert kernel.reply(cell, patience=2)["status"] == "error"
+    assert kernel.reply(cell)["status"] == "error"
     kernel.until(lambda: card(widget, "complete"), "a closed card")
     assert kernel.run("print(session.messages[-1].role, session.pending)") == "tool []"
 
@@ -67,4 +67,4 @@ def test_A6_the_stop_button_ends_the_wait_the_card_says_so_and_the_next_cell_run
 def test_A22_without_a_front_end_it_neither_hangs_nor_asks_for_input(kernel):
     kernel.run(SETUP, patience=60)
     cell = kernel.execute("await session.run('Go')", allow_stdin=False)
-    assert kernel.reply(cell, patience=5)["ename"] == "NoHumanError"
+    assert kernel.reply(cell)["ename"] == "NoHumanError"

@@ -1,4 +1,4 @@
-"""Is there anybody who could click? What a kernel can know about it (facts/kernel.md, section 6)."""
+"""Is there anybody who could click? What a kernel can know about it."""
 
 import sys
 from subprocess import run
@@ -34,6 +34,22 @@ def test_a_program_that_runs_notebooks_is_nobody(kernel: Kernel) -> None:
 def test_voila_refuses_input_and_has_a_reader(kernel: Kernel) -> None:
     ask = "import os; os.environ['VOILA_KERNEL_ID'] = 'x'; print(front_end()); del os.environ['VOILA_KERNEL_ID']"
     assert kernel.run(ask, allow_stdin=False) == "possible"
+
+
+def test_in_voila_no_cell_can_wait_for_a_click_and_a_task_can(kernel: Kernel) -> None:
+    ask = """
+        import os
+        from hitl_nb._kernel import delivery
+        os.environ['VOILA_KERNEL_ID'] = 'x'
+        async def ask():
+            return delivery()
+        try:
+            print(delivery(), await ask(), await asyncio.create_task(ask()) == comm_delivery(current_kernel()))
+        finally:
+            del os.environ['VOILA_KERNEL_ID']
+    """
+    kernel.run("from hitl_nb._kernel import comm_delivery, current_kernel")
+    assert kernel.run(ask) == "unknown unknown True"
 
 
 def test_a_callback_goes_by_the_last_cell_that_asked(kernel: Kernel) -> None:

@@ -346,7 +346,11 @@ def test_the_head_of_the_journal_stands_beside_the_record_and_not_beside_the_liv
 
 
 def displayed(kernel: Kernel, cell: str) -> list[dict]:
-    return [*kernel.about(cell, "display_data"), *kernel.about(cell, "update_display_data")]
+    """What a cell displays, and what takes its place: on behalf of any cell, for ipykernel 6 says which one runs."""
+    shown = kernel.about(cell, "display_data")
+    places = [each["transient"]["display_id"] for each in shown if "display_id" in each.get("transient", {})]
+    updates = [message["content"] for message in kernel.published if message["msg_type"] == "update_display_data"]
+    return [*shown, *(each for each in updates if each["transient"]["display_id"] in places)]
 
 
 def is_live(bundle: dict) -> bool:

@@ -1,7 +1,7 @@
 """What the browser shows and what the kernel has are the same.
 
 ipywidgets sends a change of a widget, and keeps the next ones back until the kernel has said "idle" for it. A kernel
-that leaves this out executes B after the person has approved A (facts/kernel.md, fact 2).
+that leaves this out executes B after the person has approved A.
 """
 
 from .client import Kernel

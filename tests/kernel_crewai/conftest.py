@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,63 +29,106 @@ await type("Warm", (Flow,), {"begin": start()(lambda self: None)})(suppress_flow
 """
 
 
+class _Kernels:
+    """The kernel that runs, if one does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running: Kernel | None = None
+
+    def get(self) -> Kernel:
+        if self._running is None:
+            self._running = self._start()
+        return self._running
+
+    def stop(self) -> None:
+        if self._running:
+            self._running.stop()
+        self._running = None
+
+    def _start(self) -> Kernel:
+        specs = KernelSpecManager(kernel_dirs=[str(self._folder.parent)], ensure_native_kernel=False)
+        manager = KernelManager(kernel_name=self._folder.name, kernel_spec_manager=specs)
+        manager.start_kernel(env={**os.environ, "PYTHONPATH": str(REPO)}, cwd=str(self._folder))
+        client = manager.client()
+        client.start_channels()
+        client.wait_for_ready(timeout=60)
+        kernel = Kernel(manager, client)
+        kernel.run((REPO / "tests" / "kernel" / "in_kernel.py").read_text(), patience=60)
+        kernel.run(SETUP, patience=120)
+        return kernel
+
+
 @pytest.fixture(scope="session")
-def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+def _kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Kernels]:
     folder = tmp_path_factory.mktemp("kernels") / "this"
     folder.mkdir()
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     spec = {"argv": argv, "display_name": "this", "language": "python"}
     (folder / "kernel.json").write_text(json.dumps(spec))
-    specs = KernelSpecManager(kernel_dirs=[str(folder.parent)], ensure_native_kernel=False)
-    manager = KernelManager(kernel_name="this", kernel_spec_manager=specs)
-    manager.start_kernel(env={**os.environ, "PYTHONPATH": str(REPO)}, cwd=str(folder))
-    client = manager.client()
-    client.start_channels()
-    client.wait_for_ready(timeout=60)
-    kernel = Kernel(manager, client)
-    kernel.run((REPO / "tests" / "kernel" / "in_kernel.py").read_text(), patience=60)
-    kernel.run(SETUP, patience=120)
-    yield kernel
-    kernel.stop()
+    kernels = _Kernels(folder)
+    yield kernels
+    kernels.stop()
 
 
 @pytest.fixture
-def kernel(_running: Kernel) -> Iterator[Kernel]:
-    """The kernel; it must be as it was afterwards."""
-    yield _running
-    _running.run("while flow_config.hitl_provider:\n    uninstall()")
-    assert _running.run("print(leftovers(), pending())") == "[] []"
+def kernel(_kernels: _Kernels) -> Iterator[Kernel]:
+    """The kernel; it must be as it was afterwards, else the next test gets a new one."""
+    kernel = _kernels.get()
+    yield kernel
+    try:
+        kernel.run("while flow_config.hitl_provider:\n    uninstall()")
+        assert kernel.run("print(leftovers(), pending())") == "[] []"
+    except BaseException:
+        _kernels.stop()
+        raise
 
 
 def asked(kernel: Kernel, cell: str, *, after: int = 0) -> "Card":
-    """Wait for the cell's next question, say hello to its card as the browser does, and give the card."""
+    """Wait for the cell's next question, say hello to its view as the browser does, and give the card.
 
-    def opened() -> Widget | None:
-        widgets = [
-            Widget(kernel, message["content"]["comm_id"])
-            for message in kernel.published
-            if message["msg_type"] == "comm_open"
-            and message["parent_header"].get("msg_id") == cell
-            and message["content"]["data"]["state"].get("_model_name") == "AnyModel"
-        ]
-        return widgets[after] if len(widgets) > after else None
+    The questions of a cell share a view until the cell puts out something else.
+    """
+    greeted: set[str] = set()
 
-    widget = kernel.until(opened, f"card {after} of the cell")
-    widget.send({"op": "hello", "have": 0})
-    kernel.until(lambda: Card(widget).item("executing"), "a question")
-    return Card(widget)
+    def question() -> Card | None:
+        widgets = _views(kernel, cell)
+        for widget in widgets:
+            if widget.comm_id not in greeted:
+                greeted.add(widget.comm_id)
+                widget.send({"op": "hello", "have": 0})
+        cards = {item["id"]: Card(widget, item["id"]) for widget in widgets for item in _calls(widget)}
+        card = [*cards.values()][after] if len(cards) > after else None
+        return card if card is not None and card.item("executing") else None
+
+    return kernel.until(question, f"question {after} of the cell")
+
+
+def _views(kernel: Kernel, cell: str) -> list[Widget]:
+    return [
+        Widget(kernel, message["content"]["comm_id"])
+        for message in kernel.published
+        if message["msg_type"] == "comm_open"
+        and message["parent_header"].get("msg_id") == cell
+        and message["content"]["data"]["state"].get("_model_name") == "AnyModel"
+    ]
+
+
+def _calls(widget: Widget) -> list[dict[str, Any]]:
+    """Every state of every question of a view, in order."""
+    return [item for message in widget.received for item in message.get("items", []) if item["type"] == "call"]
 
 
 class Card:
     """One question on the screen."""
 
-    def __init__(self, widget: Widget) -> None:
+    def __init__(self, widget: Widget, call_id: str) -> None:
         self.widget = widget
+        self.call_id = call_id
 
     def item(self, status: str) -> dict[str, Any] | None:
         """The newest item of the card with this status; one that is asked once somebody here can answer."""
-        items = [item for message in self.widget.received for item in message.get("items", [])]
-        calls = [item for item in items if item["type"] == "call" and item["status"] == status]
+        calls = [item for item in _calls(self.widget) if item["id"] == self.call_id and item["status"] == status]
         calls = [item for item in calls if status != "executing" or item["turn"]["open"]]
         return calls[-1] if calls else None
 

@@ -5,7 +5,7 @@ import pytest
 from tests.kernel.client import Kernel
 from tests.kernel_crewai.conftest import asked
 
-pytestmark = pytest.mark.timeout(180)  # the first test starts the kernel, which imports crewai
+pytestmark = pytest.mark.timeout(300)  # the first test starts the kernel, which imports crewai
 
 FLOWS = """
 llm = scripted('{"outcome": "rejected"}')
@@ -165,12 +165,16 @@ def test_what_a_hook_changes_between_the_card_and_the_click_is_not_run(ready):
             while not pending():
                 await asyncio.sleep(0.01)
             held[0]["to"] = "eve@example.org"
+            print("held")
             await running
         unregister_before_tool_call_hook(hook)
         print(mailer.sent, "changed by code" in str(crew.agents[0].llm.requests[-1]))
     """)
-    asked(ready, cell).click({"approved": True})
-    told, _, result = ready.output(cell).rpartition("\n")
+    card = asked(ready, cell)
+    # The card may be there before the cell looked for the question; a click at once would leave it nothing to find.
+    ready.until(lambda: "held" in ready.printed(cell), "change between the card and the click")
+    card.click({"approved": True})
+    told, _, result = ready.output(cell).removeprefix("held\n").rpartition("\n")
     assert result == "[] True"
     assert told.startswith("`send_mail` was not run")
 
@@ -219,7 +223,7 @@ def test_the_stop_button_ends_the_cell_and_closes_the_question(ready, run):
     ready.interrupt()
     assert ready.reply(cell)["ename"] in ("CancelledError", "KeyboardInterrupt")
     ready.until(lambda: card.item("complete"), "a closed card")
-    assert card.item("complete")["record"]["outcome"] == "cancelled"
+    assert card.item("complete")["record"]["outcome"] == "aborted"
     assert ready.run("print(pending())") == "[]"
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import Any
 
 import pytest
+from playwright.async_api import Page
 
 from tests.browser.chromium import executable, launched
 from tests.lab.lab import Lab, Notebook
@@ -55,3 +56,17 @@ async def open_notebook(lab: Lab, request: pytest.FixtureRequest) -> AsyncIterat
     for notebook in opened:
         await notebook.close()
     assert not problems, "\n\n".join(problems)
+
+
+@pytest.fixture
+async def browser_pages(lab: Lab) -> AsyncIterator[Callable[[str, str], Awaitable[Page]]]:
+    """Gives a page outside of JupyterLab, which is logged in as somebody."""
+    pages: list[Page] = []
+
+    async def open_(url: str, user: str) -> Page:
+        pages.append(await lab.page(url, {"X-Forwarded-User": user}))
+        return pages[-1]
+
+    yield open_
+    for page in pages:
+        await page.context.close()

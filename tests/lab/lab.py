@@ -13,15 +13,18 @@ Cells have names (their nbformat ids). What a person reads is looked up in the p
 put out is read from Lab's model of the notebook, whether or not that cell is on screen.
 """
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
 import nbformat
 from nbformat import NotebookNode
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Error, Locator, Page, expect
 
-from tests.lab.server import Server
+from tests.lab.server import PYTHON, Server
 from tests.lab.wire import Wire
 
 PATIENCE = 30.0
@@ -29,6 +32,11 @@ PATIENCE = 30.0
 
 WIDE, NARROW = 1400, 700
 """Widths of a window in pixels: a desktop, and half of one."""
+
+Host = Literal["lab", "notebook"]
+"""What shows the notebook: JupyterLab, Notebook 7."""
+
+expect.set_options(timeout=PATIENCE * 1000)
 
 _SCRIPT = (Path(__file__).parent / "page.js").read_text()
 
@@ -41,12 +49,24 @@ class Lab:
         self._browser = browser
         self._opened = 0
 
+    async def page(self, url: str, headers: dict[str, str]) -> Page:
+        """Open a page that is no notebook, in a window of its own."""
+        context = await self._browser.new_context(extra_http_headers=headers)
+        page = await context.new_page()
+        await page.goto(url)
+        return page
+
     def set_theme(self, theme: Literal["Light", "Dark"]) -> None:
         """Choose the theme of the pages that are opened from now on."""
         self.server.set("@jupyterlab/apputils-extension:themes", theme=f"JupyterLab {theme}")
 
     async def open(
-        self, cells: Mapping[str, str] | NotebookNode, *, width: int = WIDE, kernel: str | None = "python3"
+        self,
+        cells: Mapping[str, str] | NotebookNode,
+        *,
+        width: int = WIDE,
+        kernel: str | None = "python3",
+        host: Host = "lab",
     ) -> "Notebook":
         """Write a notebook under a fresh name and open it in a window of its own.
 
@@ -54,6 +74,7 @@ class Lab:
             cells: A notebook, or its code cells: name → source.
             width: Of the window, in pixels.
             kernel: None opens it as on a machine that cannot run it.
+            host: JupyterLab, or Notebook 7 of the same server.
         """
         notebook = cells if isinstance(cells, NotebookNode) else _notebook(cells)
         self._opened += 1
@@ -61,13 +82,20 @@ class Lab:
         notebook.metadata = _metadata(kernel)
         nbformat.write(notebook, path)
         context = await self._browser.new_context(viewport={"width": width, "height": 1400})
-        opened = Notebook(await context.new_page(), self.server, path)
+        opened = Notebook(await context.new_page(), self.server, path, host)
         try:
             await opened.load(with_kernel=kernel is not None)
         except BaseException:
             await opened.close()
             raise
         return opened
+
+    async def open_again(self, notebook: "Notebook") -> "Notebook":
+        """Open a notebook that is open, in the window of another user or in another tab: its kernel is the same."""
+        context = await self._browser.new_context(viewport={"width": WIDE, "height": 1400})
+        again = Notebook(await context.new_page(), self.server, notebook.path)
+        await again.load(with_kernel=True, busy=True)
+        return again
 
 
 class Notebook:
@@ -79,15 +107,21 @@ class Notebook:
         path: The file.
     """
 
-    def __init__(self, page: Page, server: Server, path: Path) -> None:
+    def __init__(self, page: Page, server: Server, path: Path, host: Host = "lab") -> None:
         self.page = page
+        self._host = host
         self.path = path
         self.wire = Wire()
         self.faults: list[str] = []
         """Uncaught errors of the page."""
         self._server = server
-        page.on("pageerror", lambda error: self.faults.append(f"{error.message}\n{error.stack}"))
+        page.on("pageerror", self._failed)
         page.on("dialog", lambda dialog: dialog.accept())
+
+    def _failed(self, error: Error) -> None:
+        # Notebook 7 has faults of its own when it starts (it reads settings before they are there).
+        if self._host == "lab" or re.search(r"blob:|labextensions", error.stack or ""):
+            self.faults.append(f"{error.message}\n{error.stack}")
 
     # -- what a person does ----------------------------------------------------------------------------------
 
@@ -95,6 +129,31 @@ class Notebook:
         """Run one cell, and go on as soon as it has begun."""
         await self.page.evaluate("cell => lab.run(cell)", cell)
         await self._until("cell => lab.begun(cell)", cell)
+
+    async def run_again(self, cell: str) -> None:
+        """Run a cell that may be waiting: it stands in line behind itself."""
+        await self.page.evaluate("cell => lab.run(cell)", cell)
+
+    async def on(self, cell: str, command: str) -> None:
+        """Execute a command of the notebook on a cell: clear it, delete it."""
+        await self.page.evaluate("([cell, command]) => lab.on(cell, command)", [cell, command])
+
+    async def has(self, cell: str) -> bool:
+        """Whether the cell is still there."""
+        there: bool = await self.page.evaluate("cell => lab.has(cell)", cell)
+        return there
+
+    async def trusts(self, cell: str) -> bool:
+        """Whether the host shows what is active in the cell's outputs."""
+        trusted: bool = await self.page.evaluate("cell => lab.trusts(cell)", cell)
+        return trusted
+
+    async def trusted(self, cell: str) -> None:
+        """Trust the notebook, unless it is: a second user of a shared document has to."""
+        if not await self.trusts(cell):
+            await self.command("notebook:trust")
+            await self.page.locator(".jp-Dialog button.jp-mod-accept").click()
+            await self._until("cell => lab.trusts(cell)", cell)
 
     async def run_all(self) -> None:
         """Choose "Run All Cells"."""
@@ -104,6 +163,12 @@ class Notebook:
         """Press the stop button."""
         await self.command("notebook:interrupt-kernel")
 
+    async def until_idle(self) -> None:
+        """See to it that no cell runs: press the stop button if one does."""
+        if await self.page.evaluate("() => lab.kernelIs('busy')"):
+            await self.interrupt()
+        await self._until("() => lab.kernelIs('idle')")
+
     async def restart(self) -> None:
         """Restart the kernel, and say yes when asked."""
         await self.command("kernelmenu:restart")
@@ -111,8 +176,13 @@ class Notebook:
         await self._until("() => lab.kernelIs('idle')")
 
     async def save(self) -> None:
-        """Save the file."""
+        """Save the file; a shared document is written by its server, in a moment."""
         await self.page.evaluate("() => lab.save()")
+        if os.environ.get(PYTHON):
+            shown = await self.page.evaluate("() => lab.texts()")
+            with anyio.fail_after(PATIENCE):
+                while _texts(self.saved()) != shown:
+                    await anyio.sleep(0.1)
 
     async def reload(self) -> None:
         """Reload the page, as after a lost connection; the kernel goes on."""
@@ -138,8 +208,15 @@ class Notebook:
     # -- what a person sees ----------------------------------------------------------------------------------
 
     def card(self, title: str) -> Locator:
-        """The card with this title; inside it, look up buttons and boxes by role and name."""
+        """The card with this title; inside it, look up buttons and boxes by role and name.
+
+        In its first moment, and when it has moved, it decides nothing: see `rested`.
+        """
         return self.page.get_by_role("group", name=title, exact=True)
+
+    async def rested(self) -> None:
+        """Wait until each card takes clicks."""
+        await expect(self.page.locator(".hitl-card[data-resting]")).to_have_count(0)
 
     async def question(self, title: str) -> Locator:
         """The card with this title, once it can be answered. (While the model writes, boxes may yet change.)"""
@@ -162,6 +239,11 @@ class Notebook:
         outputs: str = await self.page.evaluate("cell => lab.output(cell)", cell)
         return outputs
 
+    async def outputs(self, cell: str) -> int:
+        """How many outputs a cell has so far."""
+        count: int = await self.page.evaluate("cell => lab.outputs(cell)", cell)
+        return count
+
     async def finished(self, cell: str, *, patience: float = PATIENCE) -> None:
         """Wait until a cell is over."""
         await self._until("cell => lab.finished(cell)", cell, patience=patience)
@@ -182,20 +264,32 @@ class Notebook:
 
     # -- until the page is there -----------------------------------------------------------------------------
 
-    async def load(self, *, with_kernel: bool) -> None:
+    async def load(self, *, with_kernel: bool, busy: bool = False) -> None:
         """Go to the notebook's page, and wait until cells can be run; without a kernel, until they can be read."""
         self.page.set_default_timeout(PATIENCE * 1000)
         await self.wire.attach(self.page)
         await self.page.add_init_script(_SCRIPT)
-        await self.page.goto(f"{self._server.url}/lab/tree/{self.path.name}?reset")
+        place = {"lab": f"lab/tree/{self.path.name}?reset", "notebook": f"notebooks/{self.path.name}"}
+        await self.page.goto(f"{self._server.url}/{place[self._host]}")
         if with_kernel:
-            await self._until("() => lab.kernelIs('idle')")
+            await self._until("() => lab.kernelIs('idle', 'busy')" if busy else "() => lab.kernelIs('idle')")
             return
         await self.page.locator(".jp-Dialog button.jp-mod-reject").click()  # "No Kernel"
         await self._until("() => lab.isShown()")
 
     async def _until(self, condition: str, argument: Any = None, *, patience: float = PATIENCE) -> None:
         await self.page.wait_for_function(condition, arg=argument, timeout=patience * 1000)
+
+
+def _texts(notebook: NotebookNode) -> dict[str, str]:
+    """What the outputs of each code cell say, as `lab.texts` of the page has it."""
+
+    def text(output: NotebookNode) -> str:
+        if output.output_type == "error":
+            return f"{output.ename}: {output.evalue}"
+        return str(output.get("text", output.get("data", {}).get("text/plain", "")))
+
+    return {cell.id: "\n".join(map(text, cell.outputs)) for cell in notebook.cells if cell.cell_type == "code"}
 
 
 def _notebook(cells: Mapping[str, str]) -> NotebookNode:

@@ -11,10 +11,11 @@ window.lab = (() => {
     const said = text ?? data["text/plain"] ?? "";
     return Array.isArray(said) ? said.join("") : said;
   };
-  const taken = (name) => {
-    const { executionState, executionCount } = cell(name).model;
-    return executionState === "running" || executionCount !== (before.get(name) ?? null);
-  };
+  // Before 4.2 a cell's model does not tell whether it runs; its prompt does.
+  const state = (name) =>
+    cell(name).model.executionState ?? (cell(name).promptNode?.textContent.includes("*") ? "running" : "idle");
+  const taken = (name) =>
+    state(name) === "running" || cell(name).model.executionCount !== (before.get(name) ?? null);
 
   return {
     // A promise that is returned would make Playwright wait for a cell that waits for a click.
@@ -28,11 +29,27 @@ window.lab = (() => {
       window.jupyterapp.commands.execute("notebook:run-cell");
     },
     begun: taken,
+    /** Make a cell the active one, and execute a command on it. */
+    on(name, command) {
+      const { content } = panel();
+      content.activeCellIndex = content.widgets.indexOf(cell(name));
+      window.jupyterapp.commands.execute(command);
+    },
+    scrollTo(name) {
+      const { content } = panel();
+      content.scrollToItem(content.widgets.indexOf(cell(name)), "start");
+    },
+    trusts: (name) => cell(name).model.trusted,
+    has: (name) => cell(name) !== undefined,
     finished(name) {
-      const { executionState, executionCount } = cell(name).model;
-      return executionState === "idle" && executionCount !== null;
+      return state(name) === "idle" && cell(name).model.executionCount !== null;
     },
     output: (name) => cell(name).model.outputs.toJSON().map(text).join("\n"),
+    texts() {
+      const code = cells().filter(({ model }) => model.type === "code");
+      return Object.fromEntries(code.map(({ model }) => [model.sharedModel.id, this.output(model.sharedModel.id)]));
+    },
+    outputs: (name) => cell(name).model.outputs.length,
     counts() {
       const code = cells().filter(({ model }) => model.type === "code");
       return Object.fromEntries(code.map(({ model }) => [model.sharedModel.id, model.executionCount]));

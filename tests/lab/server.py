@@ -1,4 +1,4 @@
-"""A JupyterLab of our own: its settings, data and kernels in a folder that is thrown away (facts/testing.md §4)."""
+"""A JupyterLab of our own: its settings, data and kernels in a folder that is thrown away."""
 
 import json
 import os
@@ -14,6 +14,9 @@ import anyio
 
 from tests.conftest import REPO
 
+PYTHON = "HITL_NB_LAB_PYTHON"
+"""The variable that names the Python of another JupyterLab; its kernels are those of these tests all the same."""
+
 PATIENCE = 60
 """Seconds until a server that does not answer has failed."""
 
@@ -28,7 +31,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.files = folder / "notebooks"
-        self.url = f"http://127.0.0.1:{_free_port()}"
+        self.url = f"http://127.0.0.1:{free_port()}"
         self._folder = folder
         self._settings = folder / "config" / "lab" / "user-settings"
 
@@ -45,6 +48,8 @@ class Server:
         self.files.mkdir(parents=True)
         _write_kernelspec(self._folder / "data" / "kernels" / "python3")
         self.set("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+        # After two minutes it would save in the middle of a journey about what was not saved.
+        self.set("@jupyterlab/docmanager-extension:plugin", autosave=False)
         log = self._folder / "server.log"
         with log.open("wb") as out:
             # Starting it takes milliseconds, and afterwards only its end matters: no need for asyncio's process.
@@ -71,7 +76,7 @@ class Server:
 
     def _command(self) -> list[str]:
         return [
-            *(sys.executable, "-m", "jupyterlab", "--no-browser"),
+            *(os.environ.get(PYTHON, sys.executable), "-m", "jupyterlab", "--no-browser"),
             *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
             "--ServerApp.ip=127.0.0.1",
             f"--ServerApp.port={self.url.rsplit(':', 1)[1]}",
@@ -81,6 +86,7 @@ class Server:
             "--IdentityProvider.token=",
             "--ServerApp.password=",
             "--LabApp.expose_app_in_browser=True",
+            "--JupyterNotebookApp.expose_app_in_browser=True",  # Notebook 7, which the same server has
             # Nothing may ask for news, versions or extensions outside of this machine, nor ask whether it may.
             "--LabApp.news_url=",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -113,7 +119,8 @@ def _write_kernelspec(folder: Path) -> None:
     (folder / "kernel.json").write_text(json.dumps(spec))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens at."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The notebook server drops widget messages when there are many (facts/performance.md §2.2): no question may vanish."""
+"""The notebook server drops widget messages when there are many: no question may vanish."""
 
 import itertools
 

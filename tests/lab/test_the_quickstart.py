@@ -29,12 +29,13 @@ async def test_the_model_proposes_the_cell_waits_a_person_clicks_and_the_run_goe
     early = await card.evaluate(
         """card => ({
             steps: card.querySelectorAll("input[type=checkbox]").length,
-            open: card.querySelectorAll("input:enabled, button:enabled").length,
+            open: [...card.querySelectorAll("input:enabled, button:enabled")]
+                .filter((each) => each.checkVisibility()).map((each) => each.outerHTML),
             status: card.querySelector("[role=status]").textContent,
         })"""
     )
     assert 1 <= early["steps"] < STEPS
-    assert early["open"] == 0
+    assert early["open"] == []
     assert "writing" in early["status"]
 
     # The question is complete: one step goes by mouse, the next by keyboard.

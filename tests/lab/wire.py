@@ -1,6 +1,6 @@
 """The messages from the kernel to the page. One of them can get lost, as the notebook server may do.
 
-It drops widget messages above a rate limit (facts/performance.md §2.2).
+It drops widget messages above a rate limit.
 """
 
 import itertools

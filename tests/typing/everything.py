@@ -3,7 +3,7 @@
 What a line of `reveal_type` gives stands behind it; `test_checkers` compares that with what each checker says.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal, reveal_type
@@ -15,14 +15,19 @@ from pydantic import BaseModel
 import hitl_nb.agents as agents
 import hitl_nb.agui as agui
 import hitl_nb.cards as cards
+import hitl_nb.chat as chats
 import hitl_nb.crewai as crewai
+import hitl_nb.data as data
 import hitl_nb.errors as errors
 import hitl_nb.gates as gates
+import hitl_nb.inbox as inbox
 import hitl_nb.journal as journals
+import hitl_nb.mcp as mcp
 import hitl_nb.people as people
 import hitl_nb.session as sessions
 import hitl_nb.testing as testing
 from hitl_nb import (
+    Batch,
     Call,
     Journal,
     Question,
@@ -30,13 +35,19 @@ from hitl_nb import (
     approve,
     ask,
     choose,
+    doctor,
     frontend_tool,
     gate,
     human_in_the_loop,
     interrupt,
+    label,
     on_interrupt,
     pending,
+    report_progress,
     review,
+    review_calls,
+    review_code,
+    review_table,
     use,
 )
 from hitl_nb.demo import PlanFlow
@@ -55,6 +66,8 @@ async def checkpoints(rows: list[Row], flag: bool, boss: people.Person) -> None:
     """What code asks, and what it gets."""
     if await approve("Drop?", rows, risk="high", timeout=60, escalate_to=boss, key="drop", refresh=True):
         reveal_type(approve("Drop?"))  # Unasked[bool]
+    reveal_type(await approve("Keep?", one_key=True, undo=5))  # bool
+    reveal_type(await approve("DROP TABLE old", title="Run SQL"))  # bool
     reveal_type(approve("Drop?").start())  # Question[bool]
     question: Question[bool] = approve("Drop?").start()
     reveal_type(await question)  # bool
@@ -70,6 +83,8 @@ async def checkpoints(rows: list[Row], flag: bool, boss: people.Person) -> None:
     reveal_type(await ask("When?", answer=date, default=date(2026, 3, 2)))  # date
     reveal_type(await ask("When?", answer=date, if_expired=None, timeout=1))  # date | None
     reveal_type(await ask("Which?", answer=Literal["a", "b"]))  # Any
+    reveal_type(await ask("Is it?", answer=bool, one_key=True))  # bool
+    reveal_type(await choose("Which?", rows, label="name", one_key=True))  # Row
     reveal_type(await choose("Which?", rows, label="name"))  # Row
     reveal_type(await choose("Which?", {row.name for row in rows}, multiple=True))  # list[str]
     reveal_type(await choose("Which?", [row.name for row in rows], multiple=flag))  # str | list[str]
@@ -78,7 +93,40 @@ async def checkpoints(rows: list[Row], flag: bool, boss: people.Person) -> None:
     reveal_type(await review(rows, "Right?"))  # list[Row]
     reveal_type(await review({"name": "a"}, answer=Row))  # Row
     reveal_type(await review(rows[0], if_expired=None, timeout=1))  # Row | None
+    reveal_type(await review_table(rows, "Right?", drop=True, edit=["name"]))  # TableAnswer[list[Row]]
+    reveal_type(await review_table(rows, if_expired=None, timeout=1))  # TableAnswer[list[Row]] | None
+    shown = partial(data.TableReview, drop=True)
+    reveal_type(await review_table(rows, render=shown))  # TableAnswer[list[Row]]
+    done = data.TableAnswer.of(rows, keep=[True], changes=[(0, "name", "b")])
+    reveal_type(done.data)  # list[Row]
+    reveal_type(done.changes[0].label)  # object
+    reveal_type(data.Change(0, None, "name", "a", "b").position)  # int
+    reveal_type(await review_code("b", before="a", language="sql"))  # str
+    hunks = partial(data.DiffReview, after="code")
+    reveal_type(await review_code("b", if_expired=None, timeout=1, render=hunks))  # str | None
+    queries = partial(data.SqlReview, preview="shop.sqlite")
+    reveal_type(await interrupt("Run it?", answer=bool, render=queries))  # bool
     reveal_type(pending())  # list[Call]
+    batch: Batch = await review_calls(pending(), reason="no")
+    reveal_type(batch.left)  # tuple[Call, ...]
+    table = partial(cards.BatchReview, calls=pending())
+    reveal_type(await interrupt("Which?", answer=bool, render=table))  # bool
+
+
+async def labels(texts: list[str], several: bool) -> None:
+    """What many items are labelled with."""
+    moods = await label(texts, ["positive", "negative"], "Mood?", key="batch-3", guidelines="*as it is*", order=[0.1])
+    reveal_type(moods)  # Labels[str | None]
+    reveal_type(moods[0])  # str | None
+    reveal_type(await label(texts, range(10), show="image", shortcuts={"z": 0}))  # Labels[int | None]
+    reveal_type(await label(texts, ["a", "b"], multi=True, render=data.LabelQueue))  # Labels[list[str] | None]
+    reveal_type(await label(texts, ["a"], multi=several, show=len))  # Labels[str | list[str] | None]
+    reveal_type(await label(texts, ["a"], if_expired=0, timeout=1))  # Labels[str | None] | int
+    agreement: data.Agreement = moods.agreement
+    reveal_type(agreement.share)  # float | None
+    disputed: data.Disputed[str | None] = moods.disputed
+    decided: data.Labels[str | None] = await label(disputed, "Which?")
+    reveal_type(moods.settled(decided))  # list[str | None]
 
 
 # -- tools --------------------------------------------------------------------------------------------------------
@@ -99,6 +147,13 @@ async def pay_later(to: str) -> date:
 @frontend_tool(name="row_count")
 def count(table: str) -> int:
     """Count."""
+    report_progress(1, len(table), "counting")
+    return len(table)
+
+
+@frontend_tool(render=lambda call: call.result)
+async def count_later(table: str) -> int:
+    """Count later."""
     return len(table)
 
 
@@ -106,6 +161,9 @@ def count(table: str) -> int:
 def plan(steps: list[Row]) -> list[Row]:
     """Plan."""
     raise NotImplementedError
+
+
+in_order = partial(cards.PlanReview, field="steps", add=False)
 
 
 by_model = human_in_the_loop(Row, render=cards.Form)
@@ -155,6 +213,27 @@ async def talk(ada: people.NotebookPerson, agent: agents.Agent) -> sessions.Repl
     reveal_type((await run).calls)  # list[Call]
     reveal_type(await session.run("Plan a trip to Mars"))  # Reply
     reveal_type(session.pending)  # list[Call]
+    reveal_type(await session.run_tool("row_count", {"table": "orders"}, follow_up="How many?"))  # Call
+    reveal_type(session.run_tool("row_count", {"table": "orders"}).start())  # Run
+    session.suggestions("Hello", ("Plan", "Plan a trip"), instructions="next steps")
+    suggested: list[sessions.Suggestion] = await session.suggest()
+    reveal_type(suggested[0].message)  # str
+    reveal_type(session.take_back())  # str | None
+    session.on_run(lambda started: print(started.id))()
+    panel: chats.Chat = session.chat(title="Planner", dock=True).attach([1, 2], "rows")
+    reveal_type(panel.send("Hello"))  # Run
+    session.start("Look", attachments=["plot.png"])
+    state: sessions.State = session.state
+    state["budget"] = 900
+    reveal_type(state.conflicts)  # list[StateConflict]
+    conflict: sessions.StateConflict = state.conflicts[0]
+    print(conflict.yours, conflict.theirs)
+    observer: Callable[[sessions.StateChange], None] = lambda change: print(change.by)  # noqa: E731 - to name its type
+    state.observe(observer, "budget")()
+    session.render_state(cards.Checklist("steps"))()
+    session.agent_context("the rows", [1, 2])()
+    session.render_tool_call()
+    session.render_tool_call("search", lambda call: f"{call.status} {call.args}")
     pieces = agents.CallAssembler("m1", used=(), tools=["pay"]).feed(agents.Fragment(id="a", name="pay"))
     print(next(pieces))
     return await session.resume()
@@ -167,7 +246,14 @@ def recorded(journal: Journal, call: Call) -> None:
     reveal_type(journal.summary())  # Summary
     reveal_type(journal.verify())  # Verification
     _: tuple[type, ...] = (journals.OpenCall, journals.Started, journals.StoredDecision, journals.Summary)
-    _ = (journals.ThreadRecord, journals.Verification, people.Rule, testing.Request, crewai.Installation)
+    _ = (
+        journals.Erasure,
+        journals.ThreadRecord,
+        journals.Verification,
+        people.Rule,
+        testing.Request,
+        crewai.Installation,
+    )
 
 
 def events(conversation: agui.Conversation, checked: agui.Verifier, partial_: agui.PartialArgs) -> None:
@@ -194,6 +280,23 @@ def crews() -> None:
     with crewai.install(people=people.NotebookPerson("Ada")), crewai.approve_tools(["send_mail"]) as held:
         reveal_type(held)  # ToolGate
     crewai.uninstall()
+
+
+async def elsewhere(journal: Journal, read: object, write: object) -> None:
+    """Asked here and answered there; asked by a server and answered here."""
+    reveal_type(journal.inbox(to="risk", order="riskiest"))  # InboxView
+    inbox.serve(journal, bind="127.0.0.1:8765", header="X-Forwarded-User")
+    reveal_type([call.name for call in inbox.InboxView(journal)])  # list[str]
+    try:
+        await approve("Close the books?", people=inbox.Inbox(journal, to="risk", wait="10m"))
+    except errors.Parked as later:
+        print(later)
+    answers = mcp.elicitation("weather", people=people.NotebookPerson())
+    async with mcp.ElicitingSession(read, write, elicitation_callback=answers) as session:
+        mcp.gate_mcp(session, server="weather", when=lambda name, args: name != "read", timeout=60)
+    with mcp.elicitation_for_crewai(people=people.NotebookPerson(), timeout=60):
+        pass
+    print(doctor())
 
 
 async def refused() -> bool:

@@ -1,4 +1,4 @@
-"""Public bugs of others (facts/failure_modes.md, part A), each with its fixed id: here they must not happen.
+"""Public bugs of others, each with its fixed id: here they must not happen.
 
 A1, A2, A4, A5, A6 and A22 are about a kernel: tests/kernel/test_failure_modes.py. A3 is the README's first example
 (tests/flow/test_readme.py, tests/lab). A23 and A25 are CrewAI's own surfaces: tests/flow/test_crewai_*.py.
@@ -10,8 +10,8 @@ import json
 import pytest
 
 from hitl_nb import Session, frontend_tool, gate, human_in_the_loop, interrupt, pending
-from hitl_nb._history import check
 from hitl_nb._waiting import until_decided
+from hitl_nb.agui._messages import check
 from hitl_nb.errors import CallNotOpenError, RunStopped
 from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing import calls, says

@@ -1,9 +1,12 @@
 """Each tool call has exactly one adjacent result, in call order, before any model sees the history."""
 
+import random
+import re
+
 import pytest
 from ag_ui.core import AssistantMessage, FunctionCall, ToolCall, ToolMessage, UserMessage
 
-from hitl_nb._history import check, open_calls, paired, without_torn_calls
+from hitl_nb.agui._messages import Proven, check, open_calls, paired, without_torn_calls
 from hitl_nb.errors import HistoryError
 
 
@@ -75,3 +78,44 @@ def test_a_call_that_was_still_being_written_goes_and_what_was_said_stays():
     assert without_torn_calls([torn])[0].tool_calls is None
     assert without_torn_calls([torn])[0].content == "Let me see"
     assert without_torn_calls([asks("a", arguments="{")]) == []
+
+
+def one_turn(draw: random.Random, number: int) -> list:
+    """What a turn adds: some words, some calls, their results or not, in some order."""
+    ids = [f"c{number}-{place}" for place in range(draw.choice([0, 0, 1, 2]))]
+    said = [user(f"u{number}"), *([asks(*ids)] if ids else [])]
+    results = [result(call_id) for call_id in ids if draw.random() < 0.8]
+    draw.shuffle(results)
+    return [*said, *results, *([user(f"v{number}")] if draw.random() < 0.5 else [])]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_proven_once_and_what_is_new_amount_to_the_whole(seed):
+    draw, proven, history = random.Random(seed), Proven(), []
+    for number in range(25):
+        history = history + one_turn(draw, number)
+        if draw.random() < 0.2:  # a snapshot: other objects, some gone, one changed
+            history = [it.model_copy() for it in history if draw.random() < 0.97]
+            for place in draw.sample(range(len(history)), min(1, len(history))):
+                history[place] = history[place].model_copy(update={"content": "changed"})
+        known = {call.id: result(call.id, "known") for call in open_calls(history) if draw.random() < 0.9}
+        expected = paired(history, known)
+        history = proven.paired(history, known)
+        assert history == expected
+        assert open_calls(proven.rest(history)) == open_calls(history)
+        try:
+            check(expected)
+        except HistoryError as error:
+            with pytest.raises(HistoryError, match=re.escape(str(error))):
+                proven.check(history)
+        else:
+            proven.check(history)
+            assert proven.rest(history) == []
+
+
+def test_a_history_that_lost_a_result_is_not_proven_any_more():
+    proven, history = Proven(), [user(), asks("a", "b"), result("a"), result("b"), user("next")]
+    proven.check(history)
+    assert proven.rest(history) == []
+    with pytest.raises(HistoryError, match="`b` has no result"):
+        proven.check([*history[:3], user("next")])

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitl_nb import Call, Session, human_in_the_loop
-from hitl_nb._history import check
 from hitl_nb._waiting import until_decided
+from hitl_nb.agui._messages import check
 from hitl_nb.errors import HitlError, RunStopped
 
 ROUNDS = 3

@@ -141,7 +141,7 @@ async def test_cancelling_the_code_that_asked_closes_the_question():
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asked
-    assert call.outcome == "cancelled"
+    assert call.outcome == "aborted"
     assert call.respond("late") is False
 
 

@@ -1,4 +1,4 @@
-"""Stored notebooks show what a fresh run gives, and nothing of the machine that made them (facts/testing.md §6)."""
+"""Stored notebooks show what a fresh run gives, and nothing of the machine that made them."""
 
 import json
 import re

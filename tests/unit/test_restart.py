@@ -14,8 +14,8 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from hitl_nb import Journal, Session, gate, human_in_the_loop
-from hitl_nb._history import check
 from hitl_nb._waiting import until_decided
+from hitl_nb.agui._messages import check
 from hitl_nb.errors import JournalError, RunStopped, SessionBusyError
 from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing import calls, says

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from hitl_nb import Session, human_in_the_loop
-from hitl_nb._history import check
+from hitl_nb.agui._messages import check
 from hitl_nb.errors import (
     FollowUpLimit,
     InvalidValue,

@@ -4,13 +4,16 @@ import asyncio
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from enum import Enum
+from functools import partial
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
 
 from hitl_nb import Session, approve, ask, choose, gate, interrupt, pending, review
 from hitl_nb._waiting import until_decided
+from hitl_nb.cards import Approval
 from hitl_nb.errors import Cancelled, Declined, Expired, InvalidValue, NoHumanError, UsageError
 from hitl_nb.testing import ScriptedPerson, calls, says
 from tests.agents import ScriptedAgent
@@ -47,7 +50,7 @@ async def at_the_desk(question, act):
 async def test_approve_is_an_approval_card():
     def act(desk):
         assert (desk.item["card"], desk.props["risk"]) == ("approval", "high")
-        assert desk.props["rows"] == [{"label": "value", "text": "[1, 2]", "long": False}]
+        assert desk.props["rows"] == [{"label": "value", "text": "1, 2", "long": False}]
         desk.send({"approved": True})
 
     assert await at_the_desk(approve("Delete?", [1, 2], risk="high", people=waits), act) is True
@@ -63,6 +66,60 @@ async def test_time_that_is_up_is_never_a_yes():
     assert await approve("Go?", people=waits, timeout=0.01, escalate_to=ScriptedPerson([True])) is True
     with pytest.raises(TypeError, match=r"approve\(\) got an unexpected keyword argument 'if_expired'"):
         approve("Go?", people=waits, timeout=0.01, if_expired=True)  # type: ignore[call-arg]  # nothing true is a yes
+
+
+# -- one key --------------------------------------------------------------------------------------------------
+
+
+class Colour(Enum):
+    RED = "r"
+    GREEN = "g"
+
+
+async def test_one_key_goes_to_the_card_and_means_what_its_button_means():
+    def yes(desk):
+        assert desk.props["keys"] is True
+        desk.send({"approved": True})
+
+    assert await at_the_desk(approve("Go?", one_key=True, people=waits), yes) is True
+
+    def second(desk):
+        assert (desk.item["card"], desk.props["keys"]) == ("choice", True)
+        seen.append([option["label"] for option in desk.props["options"]])
+        desk.send({"chosen": [1]})
+
+    seen: list[list[str]] = []
+    assert await at_the_desk(choose("Which?", ["a", "b"], one_key=True, people=waits), second) == "b"
+    assert await at_the_desk(ask("Which?", answer=Colour, one_key=True, people=waits), second) is Colour.GREEN
+    assert await at_the_desk(ask("Which?", answer=Literal[1, "1"], one_key=True, people=waits), second) == "1"
+    assert await at_the_desk(ask("Is it?", answer=bool, one_key=True, people=waits), second) is False
+    assert seen == [["a", "b"], ["RED", "GREEN"], ["1", '"1"'], ["yes", "no"]]
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (lambda: approve("Drop?", risk="high", one_key=True), "of high risk is not answered by one key. Leave out"),
+        (lambda: approve("Go?", render=Approval, one_key=True), "leave out `render=`"),
+        (lambda: choose("Which?", ["a"], multiple=True, one_key=True), "Several options are more than one key"),
+        (lambda: ask("Why?", one_key=True), "`str` is no choice among a few"),
+        (lambda: ask("Which?", answer=Colour, default=Colour.RED, one_key=True), "Leave out `default=`"),
+    ],
+)
+def test_one_key_is_refused_where_it_cannot_be_a_decision(question, words):
+    with pytest.raises(UsageError, match=words):
+        question()
+
+
+async def test_a_card_of_high_risk_that_is_to_take_one_key_is_no_approval_card_at_all():
+    def act(desk):
+        assert desk.item["card"] == "plain"
+        assert "Leave out `one_key=True`" in desk.item["warning"]
+        desk.call.decline()
+
+    both = partial(Approval, risk="high", one_key=True)
+    with pytest.raises(Declined):
+        await at_the_desk(interrupt("Drop?", render=both, people=waits), act)
 
 
 # -- ask ------------------------------------------------------------------------------------------------------
@@ -217,7 +274,7 @@ async def test_rows_are_a_table_and_keep_their_kinds():
         assert desk.props["form"]["kind"] == "table"
         with pytest.raises(InvalidValue):
             desk.confirm(set_to("many", 0, "n"))
-        assert desk.props["errors"] == [{"path": [0, "n"], "message": "Input should be of type integer"}]
+        assert desk.props["errors"] == [{"path": [0, "n"], "message": "A whole number, please."}]
         desk.confirm()
 
     await at_the_desk(review([{"name": "a", "n": 1}], people=waits), act)
@@ -229,7 +286,7 @@ async def test_the_original_is_never_changed_in_place():
     assert (rows, final) == ([{"name": "a"}], [{"name": "b"}])
 
 
-@pytest.mark.parametrize("value", [Estimator("x"), {1: "a"}, [1, Row(name="a")], {"a": Decimal(1)}], ids=repr)
+@pytest.mark.parametrize("value", [Estimator("x"), {"a": 1, "b": Estimator("x")}], ids=repr)
 async def test_a_value_of_unknown_type_says_the_line_to_write(value):
     with pytest.raises(UsageError, match="answer="):
         await review(value, people=waits)

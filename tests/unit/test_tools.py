@@ -86,6 +86,37 @@ def test_a_wrong_definition_says_the_line_to_write(define, line):
     assert line in str(caught.value)
 
 
+@pytest.mark.parametrize("decorator", [gate, gate(when=lambda args: False), frontend_tool, human_in_the_loop])
+def test_a_generator_is_refused_since_a_call_of_it_does_nothing(decorator):
+    def pay_all(to: list[str]):
+        yield from to
+
+    async def pay_slowly(to: list[str]):
+        for name in to:
+            yield name
+
+    for function, line in (
+        (pay_all, "`return list(pay_all(...))`"),
+        (pay_slowly, "`return [one async for one in pay_slowly(...)]`"),
+    ):
+        with pytest.raises(ToolDefinitionError, match="has a `yield`") as caught:
+            decorator(function)
+        assert str(caught.value).endswith(f"with {line}.")
+
+
+def test_functions_that_only_hold_a_generator_are_tools():
+    @frontend_tool
+    def total(numbers: list[int]) -> int:
+        """Add."""
+
+        def each():
+            yield from numbers
+
+        return sum(each())
+
+    assert total([1, 2]) == 3
+
+
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="rendr"):
         human_in_the_loop(Mail, rendr=None)  # type: ignore[call-overload]

@@ -177,7 +177,7 @@ def test_the_notebooks_name_is_what_the_host_says_it_is(tmp_path):
     assert python(tmp_path, in_code + NAME, IPYTHONDIR=str(tmp_path / "ipython")) == "vs/code.ipynb\n"
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_a_kernel_started_by_the_runner_is_not_answered_by_what_a_cell_sets(tmp_path, script):
     import nbformat
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitl_nb.agents import CallAssembler, Fragment
-from hitl_nb.agents._arguments import Brackets, unclosed
+from hitl_nb.agents._call_assembler import Brackets, unclosed
 
 NAMES = ["book", "ask", "book_trip"]
 values = st.recursive(

@@ -457,14 +457,19 @@ def test_an_address_is_an_agent():
     assert repr(agent_of("http://localhost:8000/agent")) == "HttpAgent(http://localhost:8000/agent)"
 
 
-@pytest.mark.parametrize("address", ["my_agent", "localhost:8000/agent", "ftp://localhost/agent", "http://"])
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "ollama/llama3:latest", "my_agent"])
+def test_the_name_of_a_model_is_told_the_agent_that_runs_it(name):
+    with pytest.raises(AgentDefinitionError, match=rf"write `Session\(ChatAgent\('{name}'\)\)`"):
+        agent_of(name)
+
+
+@pytest.mark.parametrize("address", ["localhost:8000/agent", "ftp://localhost/agent", "http://"])
 def test_what_is_no_address_is_refused_with_the_line_to_write(address):
     with pytest.raises(AgentDefinitionError, match=r'Write `HttpAgent\("http://localhost:8000/agent"\)`'):
         agent_of(address)
 
 
-@pytest.mark.parametrize("library", ["httpx", "httpx_sse"])
-def test_a_missing_library_says_its_pip_line(monkeypatch, library):
-    monkeypatch.setitem(sys.modules, library, None)
+def test_a_missing_library_says_its_pip_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(MissingExtraError, match=r'pip install "hitl-nb\[http\]".*restart the kernel'):
         HttpAgent("http://localhost:8000/agent")

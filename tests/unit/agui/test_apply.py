@@ -2,6 +2,8 @@ import logging
 
 import pytest
 from ag_ui.core import AssistantMessage, FunctionCall, ToolCall, UserMessage
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hitl_nb.agui import Conversation, apply
 from hitl_nb.errors import ProtocolError
@@ -25,6 +27,33 @@ def test_fragments_add_up_to_a_message():
         {"id": "u1", "role": "user", "content": "Plan a trip"},
         {"id": "m1", "role": "assistant", "content": "Hello"},
     ]
+
+
+@given(
+    fragments=st.lists(st.tuples(st.sampled_from(["m1", "c1", "c2"]), st.text(min_size=1, max_size=4)), max_size=12),
+    read_after=st.sets(st.integers(0, 12)),
+)
+def test_whoever_looks_and_whenever_sees_all_fragments_so_far(fragments, read_after):
+    conversation = apply([*text("m1"), *tool_call("c1", parentMessageId="m1"), *tool_call("c2", parentMessageId="m1")])
+    told = {"m1": "", "c1": "", "c2": ""}
+    for number, (place, fragment) in enumerate(fragments):
+        told[place] += fragment
+        if place == "m1":
+            conversation.apply(event("TEXT_MESSAGE_CONTENT", messageId=place, delta=fragment))
+        else:
+            conversation.apply(event("TOOL_CALL_ARGS", toolCallId=place, delta=fragment))
+        if number in read_after:
+            assert _told_by(conversation.messages) == told
+    # Also in the next run, which goes on from the same messages.
+    following = Conversation(conversation.messages, before=conversation)
+    following.apply(event("TOOL_CALL_ARGS", toolCallId="c1", delta="!"))
+    assert _told_by(conversation.messages) == told
+    assert _told_by(following.messages) == told | {"c1": told["c1"] + "!"}
+
+
+def _told_by(messages):
+    (message,) = messages
+    return {"m1": message.content or "", **{call.id: call.function.arguments for call in message.tool_calls}}
 
 
 def test_text_goes_into_the_message_that_a_tool_call_made():

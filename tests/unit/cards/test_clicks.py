@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from hitl_nb._calls import Decision, Handle
+from hitl_nb._text import HIDDEN
 from hitl_nb.cards import Plain
-from hitl_nb.cards._view import Clicks
+from hitl_nb.cards._clicks import Clicks
 from hitl_nb.errors import JournalError
 from tests.unit.cards.desk import opened
 
@@ -77,7 +78,7 @@ class Screen:
 
 @contextmanager
 def asked(recorder=None, **options):
-    with opened({"amount": 5}, **options) as call, Handle.of(call).put_to(Person()):
+    with opened({"amount": 5}, **options) as call, Handle.of(call).turns.put_to(Person()):
         Handle.of(call).recorder = recorder
         yield call
 
@@ -156,7 +157,7 @@ async def test_a_lost_race_is_no_error_and_what_counts_is_the_other_decision():
         recorder.stored = SimpleNamespace(**{name: getattr(theirs, name) for name in vars(theirs)})
         recorder.writing[0].set_result(False)
         await ticks()
-        assert screen.told == [("c1", False, None)]
+        assert screen.told == [("c1", False, "Already answered by bob. This is what counts:")]
         assert (call.outcome, call.answered_by) == ("declined", "bob")
 
 
@@ -175,11 +176,11 @@ async def test_a_click_of_another_turn_decides_nothing_and_says_whose_turn_it_is
     with asked() as call:
         screen = Screen(call)
         earlier = call.turn.token
-        with Handle.of(call).put_to(Person("bob")):
+        with Handle.of(call).turns.put_to(Person("bob")):
             screen.click(call, turn=earlier, op=op)
-        with Handle.of(call).put_to(SimpleNamespace(via="policy")):
+        with Handle.of(call).turns.put_to(SimpleNamespace(via="policy")):
             screen.click(call, "c2", turn=call.turn.token, op=op)
-        with Handle.of(call).put_to_several("Ada and Bob"):
+        with Handle.of(call).turns.put_to_several("Ada and Bob"):
             screen.click(call, "c3", turn=call.turn.token, op=op)
         for token in (None, 5, "", [earlier]):
             screen.click(call, f"{token}", op=op, turn=token if token is not None else {})
@@ -209,7 +210,7 @@ async def test_a_click_without_an_identity_is_a_click_of_its_own(click):
         screen = Screen(call)
         screen.click(call, click)
         screen.click(call, click)
-        assert screen.told == [(None, True, None), (None, False, None)]
+        assert screen.told == [(None, True, None), (None, False, "Already answered by ada. This is what counts:")]
 
 
 class Broken(Plain):
@@ -221,5 +222,5 @@ async def test_a_fault_of_a_card_is_told_and_approves_nothing():
     with asked(render=Broken) as call:
         screen = Screen(call)
         screen.click(call)
-        assert screen.told == [("c1", False, "ZeroDivisionError: a\\u202eb")]
+        assert screen.told == [("c1", False, f"ZeroDivisionError: a\\u202eb\n⚠ {HIDDEN}")]
         assert call.status == "executing"

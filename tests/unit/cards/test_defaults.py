@@ -162,12 +162,12 @@ async def test_ballots_of_several_approvers_are_forms_too():
     assert list(call.edits) == [{"path": "reason", "from": "", "to": "dup"}]
 
 
-async def test_a_long_value_is_one_line_a_part_in_the_record_and_whole():
+async def test_records_are_a_table_in_the_record_and_whole():
     rows = [{"name": f"number {number}"} for number in range(5)]
     call, _ = await ask(delete, lambda desk: desk.confirm(), rows=rows)
     assert record(call).splitlines()[:8] == [
         "✓ Confirmed",
-        "    • rows: [",
-        *(f'      │   {{"name": "number {number}"}}{"," if number < 4 else ""}' for number in range(5)),
-        "      │ ]",
+        "    • rows:",
+        "      │ name",
+        *(f"      │ number {number}" for number in range(5)),
     ]

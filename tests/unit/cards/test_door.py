@@ -169,6 +169,7 @@ class Screen:
             lambda bundle, **_: boxes.append(bundle["application/vnd.jupyter.widget-view+json"]),
         )
         self.transcript = Transcript()
+        self.transcript.foreground = False  # put into the cell at once
         self.view = RunView(self.transcript)
         self.view.open()
         self.box = ipywidgets.widgets.widget._instances[boxes[0]["model_id"]]

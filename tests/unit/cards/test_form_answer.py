@@ -171,7 +171,7 @@ async def test_an_initial_answer_is_none_before_it_is_confirmed():
 
 async def test_the_record_has_question_and_answer():
     _, call, _ = await answered(Address, set_to({"street": "Main St", "zip": "12345"}))
-    answer = '{"street": "Main St", "zip": "12345"}'
+    answer = "street: Main St; zip: 12345"
     assert record(call).startswith(f"✓ Answered\n    • question: well?\n    • answer: {answer}\n    ask · by ada")
 
 

@@ -74,7 +74,7 @@ async def test_a_fault_stands_at_its_place_on_the_card_and_the_call_stays_open()
     seen = []
 
     def act(desk):
-        with pytest.raises(InvalidValue, match="amount"):
+        with pytest.raises(InvalidValue, match="Amount: at most 1000"):
             desk.confirm(set_to(5000, "amount"))
         seen.append((desk.call.status, desk.item["error"], desk.props["errors"]))
         desk.confirm(set_to(50, "amount"))
@@ -82,8 +82,8 @@ async def test_a_fault_stands_at_its_place_on_the_card_and_the_call_stays_open()
     call, _ = await ask(pay, act, to="ada", amount=5)
     ((status, error, faults),) = seen
     assert status == "executing"
-    assert "less than or equal to 1000" in error
-    assert faults == [{"path": ["amount"], "message": "Input should be less than or equal to 1000"}]
+    assert error == "Amount: at most 1000"
+    assert faults == [{"path": ["amount"], "message": "At most 1000."}]
     assert call.answer.amount == 50
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hitl_nb import interrupt
 from hitl_nb.cards._registry import card_of
-from hitl_nb.cards.reply import QuickReply
+from hitl_nb.cards.words import QuickReply
 from hitl_nb.errors import InvalidValue
 
 

@@ -79,7 +79,7 @@ async def test_an_approval_shows_everything_with_risk_and_room_for_a_reason():
         "reason": "optional",
     }
     assert call.answer == {"approved": True, "reason": "seen and checked"}
-    assert record(call).startswith("✓ Approved: seen and checked\n    • table: xxx")
+    assert record(call).startswith("✓ Approved: seen and checked\n    • High risk\n    • table: xxx")
 
 
 async def test_a_required_reason_is_required():
@@ -150,12 +150,12 @@ async def test_options_are_shown_by_label_and_note():
     assert [(option["label"], option["note"]) for option in seen[0]["options"]] == [
         ("text", ""),
         ("7", ""),
-        ("red", ""),
-        ("2026-03-02", ""),
+        ("RED", ""),
+        ("Mon 2 Mar 2026", ""),
         ("dict", "more"),
         ("old", "in use"),
         ("new", ""),
-        ("[1, 2]", ""),
+        ("1, 2", ""),
         ('""', ""),
     ]
     assert (seen[0]["multiple"], seen[0]["min"], seen[0]["max"]) == (False, 1, 1)
@@ -264,7 +264,7 @@ async def test_an_initial_text_left_alone_is_exact_though_it_is_shown_readably()
 
 async def test_the_answer_type_has_the_last_word():
     tool = a_tool(Text, {"type": "string", "minLength": 5})
-    assert "at least 5" in (await refused(tool, {"text": "no"}, then={"text": "longer"}, table="t"))[0]
+    assert "At least 5 characters" in (await refused(tool, {"text": "no"}, then={"text": "longer"}, table="t"))[0]
 
 
 # -- time -----------------------------------------------------------------------------------------------------

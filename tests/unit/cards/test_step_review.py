@@ -71,8 +71,8 @@ async def test_what_code_has_rewritten_or_left_out_stands_in_the_record(tool):
         "✎ Confirmed 1 of 3 steps",
         "    ☑ pack less",
         "    • changed steps[0].description: pack → pack less",
-        '    • removed steps[1]: {"description": "fly", "status": "disabled"}',
-        '    • removed steps[2]: {"description": "land", "status": "enabled"}',
+        "    • removed steps[1]: description: fly; status: disabled",
+        "    • removed steps[2]: description: land; status: enabled",
     ]
 
 

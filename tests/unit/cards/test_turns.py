@@ -49,20 +49,20 @@ def item(call, **options):
 )
 def test_a_card_says_whose_turn_it_is(opened, who, words, is_open):
     call = opened()
-    with Handle.of(call).put_to(who):
+    with Handle.of(call).turns.put_to(who):
         turn = item(call)["turn"]
     assert (turn["words"], turn["open"], turn["several"]) == (words, is_open, False)
 
 
 def test_whoever_was_asked_here_reads_that_it_was_passed_on(opened):
     call = opened()
-    with Handle.of(call).put_to(person("callback", "Bob")):
+    with Handle.of(call).turns.put_to(person("callback", "Bob")):
         assert item(call, passed=True)["turn"]["words"] == "Passed on to Bob"
 
 
 def test_several_have_a_card_each_and_the_question_itself_shows_nothing_to_answer(opened):
     call = opened()
-    with Handle.of(call).put_to_several("Ada and Bob"):
+    with Handle.of(call).turns.put_to_several("Ada and Bob"):
         drawn = item(call)
     assert (drawn["turn"]["several"], drawn["turn"]["open"], drawn["props"]) == (True, False, {})
     assert drawn["turn"]["words"] == "Asked of Ada and Bob, one card each"
@@ -73,9 +73,9 @@ def test_nobody_can_click_between_two_turns_before_the_first_or_after_the_end():
     assert item(call)["turn"] == {"token": "", "open": False, "several": False, "words": ""}
     Handle.of(call).open_now({})
     assert item(call)["turn"]["open"] is False
-    with Handle.of(call).put_to(person()):
+    with Handle.of(call).turns.put_to(person()):
         token = item(call)["turn"]["token"]
-    with Handle.of(call).put_to(person()):
+    with Handle.of(call).turns.put_to(person()):
         assert item(call)["turn"]["token"] != token
         call.decline()
         assert item(call)["turn"]["open"] is False
@@ -89,9 +89,9 @@ def test_two_calls_with_one_id_are_two_items(opened):
 
 def test_a_question_with_a_widget_of_its_own_says_whose_turn_it_is_and_what_went_wrong(opened):
     call = opened(message="Now?")
-    with Handle.of(call).put_to(person("policy")):
+    with Handle.of(call).turns.put_to(person("policy")):
         assert headline_of(call)["text"] == "Pay (pay): Now?\nA rule decides first"
-    with Handle.of(call).put_to(person()):
+    with Handle.of(call).turns.put_to(person()):
         assert headline_of(call)["text"] == "Pay (pay): Now?"
         Handle.of(call).problem("the disk is full")
         assert (headline_of(call)["text"], headline_of(call)["level"]) == (

@@ -2,15 +2,17 @@
 
 import json
 import sqlite3
-from contextlib import closing
-from typing import Literal
+from contextlib import closing, contextmanager
+from typing import Any, Literal
 
+import psycopg
 from pydantic import BaseModel
 
 from hitl_nb import Call
 from hitl_nb._calls import Handle
 from hitl_nb._schema import MISSING, validator_for
-from hitl_nb.journal import Journal
+from hitl_nb.journal import Journal, _postgres
+from hitl_nb.journal._postgres import is_address
 
 
 class Step(BaseModel):
@@ -73,11 +75,52 @@ def events(journal: Journal, *names: str):
     return [event for event in journal if not names or event["event"] in names]
 
 
-def tamper(path, *statements: str):
-    """What somebody with a database tool does to a closed journal."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP TRIGGER no_update")
-        connection.execute("DROP TRIGGER no_delete")
-        for statement in statements:
+# -- what somebody with a database tool does ---------------------------------------------------------------------------
+
+NO_GUARDS = {
+    "sqlite": ("DROP TRIGGER no_update", "DROP TRIGGER no_delete"),
+    "postgres": ("ALTER TABLE events DISABLE TRIGGER USER",),
+}
+
+
+def kind_of(place):
+    """Which database a place is in."""
+    return "postgres" if is_address(place) else "sqlite"
+
+
+def stored_text(place):
+    """Everything that a journal keeps, as text."""
+    if kind_of(place) == "sqlite":
+        return "".join(file.read_bytes().decode("latin-1") for file in place.parent.iterdir())
+    with by_hand(place) as connection:
+        return "".join(text for (text,) in connection.execute("SELECT events::text FROM events").fetchall())
+
+
+@contextmanager
+def by_hand(place):
+    """A connection that knows nothing of us; each statement counts at once."""
+    connection: Any = None
+    if kind_of(place) == "sqlite":
+        connection = sqlite3.connect(place, isolation_level=None)
+    else:
+        connection = psycopg.connect(place, autocommit=True)
+    with closing(connection):
+        yield connection
+
+
+def tamper(place, *statements: str):
+    """Work around what guards a closed journal."""
+    with by_hand(place) as connection:
+        for statement in (*NO_GUARDS[kind_of(place)], *statements):
             connection.execute(statement)
-        connection.commit()
+
+
+@contextmanager
+def locked(place):
+    """Another process that is writing, and takes its time."""
+    with by_hand(place) as connection:
+        connection.execute("BEGIN IMMEDIATE" if kind_of(place) == "sqlite" else "BEGIN")
+        if kind_of(place) == "postgres":
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_postgres.LOCK,))
+        yield
+        connection.execute("ROLLBACK")

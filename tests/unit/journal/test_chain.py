@@ -3,12 +3,12 @@
 import hashlib
 import json
 import sqlite3
-from contextlib import closing
 
+import psycopg
 import pytest
 
 from hitl_nb.journal import Journal
-from tests.unit.journal.asking import answered, asked, tamper
+from tests.unit.journal.asking import answered, asked, by_hand, kind_of, tamper
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ async def test_a_head_that_was_kept_stays_in_the_chain_as_it_grows(path, written
 
 async def test_anybody_can_check_the_chain_with_a_dozen_lines(path, written):
     """The recipe of `_chain`, with nothing of ours."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        last = "0" * 64
-        for row in connection.execute("SELECT * FROM events ORDER BY id"):
-            content = {name: row[name] for name in row.keys() if name != "sha256" and row[name] is not None}  # noqa: SIM118
+    with by_hand(path) as connection:
+        cursor, last = connection.execute("SELECT * FROM events ORDER BY id"), "0" * 64
+        for values in cursor.fetchall():
+            row = {column[0]: value for column, value in zip(cursor.description, values, strict=True)}
+            content = {name: value for name, value in row.items() if name != "sha256" and value is not None}
             text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
             assert row["prev_sha256"] == last
             last = hashlib.sha256(text.encode()).hexdigest()
@@ -93,10 +93,13 @@ async def test_anybody_can_check_the_chain_with_a_dozen_lines(path, written):
     assert last == written
 
 
-async def test_sqlite_itself_refuses_to_change_or_delete_a_row(path, written):
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in ("UPDATE events SET tool = 'x'", "DELETE FROM events"):
-            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+async def test_the_database_itself_refuses_to_change_or_delete_a_row(path, written):
+    statements = ["UPDATE events SET tool = 'x'", "DELETE FROM events"]
+    if kind_of(path) == "postgres":
+        statements += ["TRUNCATE events", "SET session_replication_role = replica; DELETE FROM events"]
+    with by_hand(path) as connection:
+        for statement in statements:
+            with pytest.raises((sqlite3.IntegrityError, psycopg.Error), match="append-only"):
                 connection.execute(statement)
 
 

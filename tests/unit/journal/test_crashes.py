@@ -13,7 +13,7 @@ REPO = Path(__file__).parents[3]
 RUNS = 40
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_killed_writers_lose_no_acknowledged_row(path):
     command = [sys.executable, "-m", "tests.unit.journal.writer", str(path), str(RUNS), "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=REPO)

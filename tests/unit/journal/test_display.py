@@ -39,9 +39,16 @@ def row(kind, *, asked_at, seconds=None, late=0, by=None):
 async def test_each_call_is_counted_once(full):
     summary = full.summary()
     assert (summary.asked, summary.approved, summary.edited, summary.declined) == (6, 1, 1, 1)
-    assert (summary.expired, summary.other, summary.open, summary.late) == (1, 1, 1, 1)
+    assert (summary.expired, summary.cancelled, summary.other, summary.open, summary.late) == (1, 1, 0, 1, 1)
     assert summary.by == {"ada": 2, "bob": 1}
     assert len(summary.moments) == 6
+
+
+def test_what_was_withdrawn_is_told_apart_from_what_ended_otherwise():
+    day = datetime(2026, 1, 2, tzinfo=UTC)
+    summary = summary_of([row(kind, asked_at=day) for kind in ("cancelled", "aborted", "superseded", "invalid")])
+    assert (summary.cancelled, summary.other) == (1, 3)
+    assert repr(summary) == "<Summary 4 asked: 1 cancelled · 3 other>"
 
 
 def test_the_median_is_that_of_answers_and_not_of_timeouts():
@@ -62,7 +69,7 @@ def test_it_reads_as_a_sentence(seconds, words):
 
 async def test_a_summary_is_a_table_with_every_kind_that_there_is(full):
     html = full.summary()._repr_html_()
-    for kind in ("approved", "edited", "declined", "expired", "other", "open"):
+    for kind in ("approved", "edited", "declined", "expired", "cancelled", "open"):
         assert f">{kind}</td>" in html
     assert "decided by ada 2, bob 1" in html
     assert "1 late answer that changed nothing" in html
@@ -130,7 +137,8 @@ async def test_characters_that_hide_themselves_are_shown(journal):
     answered(journal, {"q": "?"}, "pay \u202e001\u202c\u200b now", message="\x1b[31mred")
     html = journal._repr_html_()
     assert "pay \\u202e001\\u202c\\u200b now" in html
-    assert "\\x1b[31mred" in html
+    assert "\\u001b[31mred" in html
+    assert html.count("⚠ This text contains invisible") == 2
     assert not set(html) & set("\u202e\u202c\u200b\x1b")
 
 
@@ -156,7 +164,7 @@ def drawn(axes):
 
 async def test_a_plot_draws_every_call_once(full):
     axes = full.summary().plot()
-    assert drawn(axes) == {"approved": 1, "edited": 1, "declined": 1, "expired": 1, "other": 1, "open": 1}
+    assert drawn(axes) == {"approved": 1, "edited": 1, "declined": 1, "expired": 1, "cancelled": 1, "open": 1}
     assert axes.get_ylabel() == "calls asked per minute"
     assert axes.get_title().startswith("6 asked")
 

@@ -10,7 +10,7 @@ from hitl_nb.journal import Journal
 from tests.unit.journal.asking import answered, asked, tamper
 
 
-def notebook(path: Path, *heads: str | None) -> Path:
+def notebook(tmp_path: Path, *heads: str | None) -> Path:
     """A notebook with one record a head, as Jupyter saves it."""
     outputs = [
         {"output_type": "display_data", "data": {}, "metadata": {"hitl_nb": {"journal_head": head}} if head else {}}
@@ -21,12 +21,12 @@ def notebook(path: Path, *heads: str | None) -> Path:
         *({"cell_type": "code", "outputs": [{"output_type": "stream", "text": "x"}, output]} for output in outputs),
         {"cell_type": "code", "outputs": []},
     ]
-    target = path.with_name("notebook.ipynb")
+    target = tmp_path / "notebook.ipynb"
     target.write_text(json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}))
     return target
 
 
-async def test_the_head_is_that_of_the_last_row(journal, path):
+async def test_the_head_is_that_of_the_last_row(journal, path, tmp_path):
     assert journal.head == journal.verify().head == "0" * 64
     for number in range(3):
         answered(journal, id=f"call_{number}")
@@ -36,7 +36,7 @@ async def test_the_head_is_that_of_the_last_row(journal, path):
     assert len(journal.head) == 64
 
 
-async def test_another_process_moves_it_when_it_is_seen(journal, path):
+async def test_another_process_moves_it_when_it_is_seen(journal, path, tmp_path):
     call = asked(journal)
     with Journal(path) as other:
         answered(other, id="call_2")
@@ -46,23 +46,23 @@ async def test_another_process_moves_it_when_it_is_seen(journal, path):
         assert journal.head == journal.verify().head
 
 
-async def test_all_heads_of_a_notebook_are_in_an_untouched_journal(journal, path):
+async def test_all_heads_of_a_notebook_are_in_an_untouched_journal(journal, path, tmp_path):
     heads = []
     for number in range(3):
         answered(journal, id=f"call_{number}")
         heads.append(journal.head)
-    found = journal.verify(notebook=notebook(path, *heads, None))
+    found = journal.verify(notebook=notebook(tmp_path, *heads, None))
     assert (found.ok, found.heads) == (True, 3)
     assert str(found).endswith(", 3 kept heads found")
-    assert journal.verify(head=heads[1], notebook=str(notebook(path, heads[0]))).heads == 2
-    assert journal.verify(notebook=notebook(path, None)).heads == 0
+    assert journal.verify(head=heads[1], notebook=str(notebook(tmp_path, heads[0]))).heads == 2
+    assert journal.verify(notebook=notebook(tmp_path, None)).heads == 0
 
 
-async def test_rows_cut_off_at_the_end_show(journal, path):
+async def test_rows_cut_off_at_the_end_show(journal, path, tmp_path):
     answered(journal)
     first = journal.head
     answered(journal, id="call_2")
-    kept = notebook(path, first, journal.head)
+    kept = notebook(tmp_path, first, journal.head)
     journal.close()
     tamper(path, "DELETE FROM events WHERE id > 2")
     with Journal(path) as cut:
@@ -72,10 +72,10 @@ async def test_rows_cut_off_at_the_end_show(journal, path):
     assert "that `notebook.ipynb` keeps in cell 3: rows were cut off" in str(found)
 
 
-async def test_a_journal_that_was_written_anew_shows(journal, path):
+async def test_a_journal_that_was_written_anew_shows(journal, path, tmp_path):
     answered(journal)
-    kept = notebook(path, journal.head, "f" * 64)
-    with Journal(path.with_name("forged.sqlite")) as forged:
+    kept = notebook(tmp_path, journal.head, "f" * 64)
+    with Journal(tmp_path / "forged.sqlite") as forged:
         answered(forged, value="no")
         found = forged.verify(notebook=kept)
     assert not found.ok
@@ -83,10 +83,10 @@ async def test_a_journal_that_was_written_anew_shows(journal, path):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 3}', '{"cells": ["x"]}', "\xff"])
-def test_what_is_no_notebook_is_named(journal, path, text):
-    target = path.with_name("other.ipynb")
+def test_what_is_no_notebook_is_named(journal, path, tmp_path, text):
+    target = tmp_path / "other.ipynb"
     target.write_text(text, encoding="latin-1")
     with pytest.raises(UsageError, match=r"`notebook='other.ipynb'` is no notebook .*Write `notebook="):
         journal.verify(notebook=target)
     with pytest.raises(UsageError, match="missing.ipynb"):
-        journal.verify(notebook=path.with_name("missing.ipynb"))
+        journal.verify(notebook=(tmp_path / "missing.ipynb"))

@@ -65,9 +65,9 @@ async def test_an_old_file_is_written_on_and_opened_again(old):
 def test_the_version_stands_in_the_file(old):
     Journal(old).close()
     with closing(sqlite3.connect(old)) as connection:
-        assert [version for (version,) in connection.execute("SELECT version FROM schema_version")] == [2]
+        assert [version for (version,) in connection.execute("SELECT version FROM schema_version")] == [7]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert tables == {"events", "schema_version"}
+    assert tables == {"events", "blobs", "schema_version", "waiting"}
 
 
 # -- of version 0.1 of hitl_nb ---------------------------------------------------------------------------------------
@@ -146,9 +146,9 @@ def test_a_migration_that_fails_leaves_the_old_file_as_it_was(old):
 def test_a_file_of_a_newer_version_is_refused_and_not_touched(path):
     Journal(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("INSERT INTO schema_version VALUES (7, 'later')")
+        connection.execute("INSERT INTO schema_version VALUES (99, 'later')")
         connection.commit()
-    with pytest.raises(JournalError, match=r"newer hitl_nb.*version 7.*pip install -U hitl-nb"):
+    with pytest.raises(JournalError, match=r"newer hitl_nb.*version 99.*pip install -U hitl-nb"):
         Journal(path)
 
 

@@ -203,6 +203,7 @@ def test_where_the_folder_cannot_be_made_the_default_is_memory_with_a_warning(no
         Journal()
 
 
+@pytest.mark.only_sqlite
 @pytest.mark.parametrize("content", [b"this is no database" * 100, b"\0" * 5000])
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path, content):
     path.write_bytes(content)
@@ -226,6 +227,7 @@ async def test_a_closed_journal_says_so(path):
         journal.shown(call)
 
 
+@pytest.mark.only_sqlite
 def test_a_journal_that_nobody_holds_closes_itself(path):
     Journal(path)
     # Warnings are errors here: an unclosed database would be one.
@@ -240,10 +242,12 @@ def mode(path: Path) -> str:
         return connection.execute("PRAGMA journal_mode").fetchone()[0]
 
 
+@pytest.mark.only_sqlite
 def test_a_local_file_uses_the_write_ahead_log(journal, path):
     assert mode(path) == "wal"
 
 
+@pytest.mark.only_sqlite
 @pytest.mark.parametrize(
     ("mounts", "expected"),
     [
@@ -267,6 +271,7 @@ async def test_on_a_network_file_system_it_falls_back_to_the_rollback_journal(pa
         assert mode(path) == expected
 
 
+@pytest.mark.only_sqlite
 async def test_an_answer_is_synced_to_disk_and_a_question_need_not_be(journal):
     """`synchronous=FULL` exactly where it matters; the levels are read from SQLite itself, as the row is written."""
     connection, levels = journal._store._connection, {}

@@ -1,4 +1,4 @@
-"""What another database would have to keep: nothing of SQLite is known above the two files that speak to it."""
+"""What each database has to keep: nothing of one is known above the files that speak to it."""
 
 import ast
 from pathlib import Path

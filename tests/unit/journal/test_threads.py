@@ -181,6 +181,7 @@ async def test_an_open_call_has_the_arguments_as_the_model_wrote_them(journal):
     assert call.args["steps"][0] == {"description": "pack", "status": "enabled"}
 
 
+@pytest.mark.only_sqlite
 async def test_a_save_that_fails_does_not_count_as_saved(journal, path):
     save(journal, ["a"])
     with closing(sqlite3.connect(path)) as other:

@@ -146,7 +146,7 @@ def test_aliases_are_the_names_in_paths_and_schemas():
         ({"items": [{"type": "integer"}], "additionalItems": False}, [1], [1, 2]),
         ({"type": "number", "minimum": 1, "exclusiveMinimum": True}, 2, 1),
         ({"type": "integer", "minimum": "0"}, -1, "x"),
-        ({"type": "string", "pattern": r"\p{L}+"}, "1", 1),
+        ({"type": "string", "pattern": r"\p{L}+"}, "é", "1"),
         (True, {}, None),
     ],
     ids=str,

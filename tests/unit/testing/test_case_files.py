@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitl_nb.journal import MASK
+from hitl_nb._secrets import MASK
 from hitl_nb.testing import calls, says
 from hitl_nb.testing._case import Answer, Case, Exchange, read, write
 from hitl_nb.testing._replay import aligned, difference

@@ -9,7 +9,7 @@ import pytest
 from hitl_nb.testing import PAUSED, ScriptedPerson, record
 from tests.unit.testing.installed import environment
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 APPROVE = """
 from hitl_nb import approve
@@ -86,4 +86,4 @@ async def test_a_recorded_session_that_was_not_played_to_its_end_is_a_failure(tm
 def test_a_kind_of_people_that_there_is_not_names_those_that_there_are(tmp_path):
     done = run(tmp_path, APPROVE, HITL_NB_PEOPLE="oracle:delphi")
     assert done.returncode == 1
-    assert "`HITL_NB_PEOPLE=oracle:delphi` is none of `replay:<file>`, `script:<file>`" in done.stdout
+    assert "`HITL_NB_PEOPLE=oracle:delphi` is none of `inbox:10m`, `replay:<file>`, `script:<file>`" in done.stdout

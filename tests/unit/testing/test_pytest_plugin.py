@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import REPO
 from tests.unit.testing.installed import environment
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 def run_pytest(folder, source, *options, **variables):

@@ -160,7 +160,9 @@ class Case:
 
     def says(self, rule: Rule) -> str | None:
         """What a rule says."""
-        holds = rule.kind in (None, self.question[0]) and (rule.when != "small" or self.is_small)
+        # A rule that allows is about tools unless it says otherwise; one that denies is about everything.
+        kind = rule.kind or (None if rule.effect == "deny" else "tool")
+        holds = kind in (None, self.question[0]) and (rule.when != "small" or self.is_small)
         said = NO if rule.effect == "deny" else self.proposal
         return None if not holds else CANNOT_TELL if rule.when == "raises" else said
 

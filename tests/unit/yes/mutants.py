@@ -31,7 +31,9 @@ from typing import Any
 
 import pytest
 
-from hitl_nb._calls import Call, Handle, Print, _call, _handle, fingerprint
+from hitl_nb._calls import Call, Handle, Print, _call, _grant, _handle, fingerprint
+from hitl_nb._calls._grant import Grant
+from hitl_nb._calls._turns import Turns
 from hitl_nb.interrupts import _deciding, _sticky
 from hitl_nb.journal import Journal
 from hitl_nb.people import Escalate, _asking, _compose, in_time
@@ -42,21 +44,22 @@ Mutant = Callable[[pytest.MonkeyPatch], None]
 
 
 def turns(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Handle, "_is_their_turn", lambda self, mine: True)
+    patch.setattr(Turns, "may_answer", lambda self, mine: True)
 
 
 def cards(patch: pytest.MonkeyPatch) -> None:
-    true_clicked = Handle.clicked
+    true_clicked = Turns.clicked
 
-    def clicked(self: Handle, token: Any) -> Any:
-        return true_clicked(self, token if self.call.turn is None else self.call.turn.token)
+    def clicked(self: Turns, token: Any) -> Any:
+        turn = self._call.turn
+        return true_clicked(self, token if turn is None else turn.token)
 
-    patch.setattr(Handle, "clicked", clicked)
+    patch.setattr(Turns, "clicked", clicked)
 
 
 def ballots(patch: pytest.MonkeyPatch) -> None:
-    true_turn = Handle._turn
-    patch.setattr(Handle, "_turn", lambda self, **about: true_turn(self, **{**about, "several": False}))
+    true_turn = Turns._turn
+    patch.setattr(Turns, "_turn", lambda self, **about: true_turn(self, **{**about, "several": False}))
 
 
 def closing(patch: pytest.MonkeyPatch) -> None:
@@ -105,17 +108,18 @@ def grants(patch: pytest.MonkeyPatch) -> None:
 
 
 def losers(patch: pytest.MonkeyPatch) -> None:
-    true_begin = Handle.begin
+    true_begin = Grant.begin
 
-    async def begin(self: Handle) -> Any:
-        self.is_mine = True
+    async def begin(self: Grant) -> Any:
+        self._handle.is_mine = True
         return await true_begin(self)
 
-    patch.setattr(Handle, "begin", begin)
+    patch.setattr(Grant, "begin", begin)
 
 
 def frozen(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(_handle, "frozen", lambda value: value)
+    for module in (_handle, _grant):
+        patch.setattr(module, "frozen", lambda value: value)
 
 
 class _Whatever(str):
@@ -132,14 +136,14 @@ class _Whatever(str):
 
 
 def compared_to_run(patch: pytest.MonkeyPatch) -> None:
-    true_begin = Handle.begin
+    true_begin = Grant.begin
 
-    async def begin(self: Handle) -> Any:
-        if self._approved is not None:
-            self._approved = (self._approved[0], Print(digest=_Whatever()))
+    async def begin(self: Grant) -> Any:
+        if self.approved is not None:
+            self.approved = (self.approved[0], Print(digest=_Whatever()))
         return await true_begin(self)
 
-    patch.setattr(Handle, "begin", begin)
+    patch.setattr(Grant, "begin", begin)
 
 
 def compared_to_answer(patch: pytest.MonkeyPatch) -> None:
@@ -154,7 +158,8 @@ def lossless(patch: pytest.MonkeyPatch) -> None:
     def equal(value: Any) -> Print:
         return Print(digest=exactly(value).replace("True", "1").replace(".0", ""))
 
-    patch.setattr(_handle, "print_of", equal)
+    for module in (_handle, _grant):
+        patch.setattr(module, "print_of", equal)
 
 
 def recalled_who(patch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,9 @@ FOUND = {
     "several who answer alike only in JSON differ": an_agent_asks(All((ADA, BOB)))(
         Do("say", what=2, edit=4), Do("say", pick=1, what=2, edit=5)
     ),
+    "a rule that allows says nothing to a checkpoint unless it names the kind": cells_ask(
+        Rule("rule", "allow", "small"), ADA
+    )(cell(asks="approve"), Do("say", what=2)),
     "an edited answer from the journal tells what was edited": cells_ask(ADA)(cell(key=True), EDITS, cell(key=True)),
 }
 

@@ -79,7 +79,7 @@ async def test_two_kernels_a_no_of_the_second_is_a_no_for_the_first(path, pay, e
 
 
 async def test_the_loser_of_a_race_does_not_run_it_even_if_nobody_has_begun(path, pay, effects, monkeypatch):
-    monkeypatch.setattr("hitl_nb._calls._handle._PATIENCE", 0.1)
+    monkeypatch.setattr("hitl_nb._calls._grant._PATIENCE", 0.1)
     (first, run), (agent, second, other) = await two_kernels_ask(path, [pay])
     (one,), (two,) = first.pending, second.pending
     # The winner is killed between its answer and its run.
@@ -161,7 +161,7 @@ async def test_one_approval_is_for_one_run(pay, effects):
     agent = ScriptedAgent([calls("pay", amount=5), says("ok")])
     reply = await Session(agent, tools=[pay], people=[ScriptedPerson([lambda c: c.args])], journal=None).run("go")
     with pytest.raises(UsageError, match="run already"):
-        await Handle.of(reply.calls[0]).begin()
+        await Handle.of(reply.calls[0]).grant.begin()
 
 
 async def test_a_stop_between_yes_and_run_uses_up_the_grant(path, effects):

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.unit.yes.afternoon import Afternoon
+from tests.unit.yes.afternoon import Afternoon, Do
 from tests.unit.yes.chance import in_cells, with_an_agent
 from tests.unit.yes.judge import faults
+from tests.unit.yes.model import Ask, Row
 from tests.unit.yes.world import Clock, World
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "properties"
@@ -51,4 +52,14 @@ def test_what_an_agent_runs_is_what_the_model_allows(afternoon):
 @HALF
 @given(in_cells)
 def test_what_cells_run_is_what_the_model_allows(afternoon):
+    assert live(afternoon) == []
+
+
+def test_a_stop_while_the_question_is_written_tells_what_another_kernel_has_run():
+    one_after_the_other = Row((Ask("Ada"), Ask("Bob")))
+    afternoon = Afternoon(
+        people=(one_after_the_other, Row((Ask("nobody"),))),
+        does=(Do("kernel", pace=2), Do("stop"), Do("click")),
+        rounds=(1,),
+    )
     assert live(afternoon) == []

@@ -21,7 +21,7 @@ class Cards(Keeps):
 
 def click(call, token, value):
     """What a card does with a click that was drawn for the turn `token`."""
-    with Handle.of(call).clicked(token):
+    with Handle.of(call).turns.clicked(token):
         return call.respond(value, via="card")
 
 

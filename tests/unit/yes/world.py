@@ -223,7 +223,7 @@ class World:
         in_turn = held is not None and not held.over and held.who.via == "card"
         name = held.who.name if held is not None else "a card of nobody"
         act, note = self._choice(card.call, name, in_turn, do, via="card")
-        with suppress(HitlError), Handle.of(card.call).clicked(card.token):
+        with suppress(HitlError), Handle.of(card.call).turns.clicked(card.token):
             note(act())
 
     async def _say(self, held: Held, do: Do) -> None:

@@ -1,0 +1,349 @@
+"""What is written of a question for whoever draws it elsewhere, without the asker's classes; and a call of that."""
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, cast
+
+from hitl_nb import cards
+from hitl_nb._calls import Call, Handle
+from hitl_nb._process import user_name
+from hitl_nb._schema import (
+    MISSING,
+    JsonSchemaValidator,
+    PydanticValidator,
+    by_text,
+    facts_of,
+    is_sequence,
+    readable,
+    secrets_of,
+)
+from hitl_nb._schema import opened as opened_value
+from hitl_nb._secrets import MASK, is_secret_name, names_a_secret
+from hitl_nb.data import DiffReview, SqlReview
+from hitl_nb.errors import ToolDefinitionError, UsageError
+from hitl_nb.interrupts import OneOf, SomeOf
+from hitl_nb.journal import Journal, Posted
+
+VERSION: Final = 1
+
+_CARDS: Final[Mapping[str, type[cards.Card]]] = {
+    each.__name__: each
+    for each in (
+        cards.Approval,
+        cards.Choice,
+        cards.Form,
+        cards.Plain,
+        cards.StepReview,
+        cards.Text,
+        DiffReview,
+        SqlReview,
+    )
+}
+"""Those that can be drawn from their options alone."""
+
+_AT_HOME: Final = frozenset({"preview"})
+"""Options that mean something where it is asked only: a path there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whom:
+    """Whom a question is put to, until when, and under which rule."""
+
+    to: str
+    """A team, a name; empty: everybody."""
+
+    expires: datetime | None = None
+    """When it ends."""
+
+    four_eyes: bool = False
+    """Whether somebody else than who asks has to approve."""
+
+    wider: str = ""
+    """Whom else it is put to after a while; empty: nobody."""
+
+    widens: datetime | None = None
+    """From when on."""
+
+
+def posting_of(call: Call, whom: Whom) -> dict[str, Any]:
+    """Return all that somebody elsewhere needs to draw and check an open question."""
+    handle = Handle.of(call)
+    return {
+        "version": VERSION,
+        "to": whom.to,
+        "expires": _stored(whom.expires),
+        "four_eyes": whom.four_eyes,
+        "wider": whom.wider or None,
+        "widens": _stored(whom.widens),
+        "asker": user_name(None),
+        "risk": _risk_of(call.render, call),
+        "drawn": kept_view(call.args),
+        "card": _card_of(call.render),
+        "answer": _schema_of(call.answer_type),
+        "title": call.title,
+        "several": isinstance(call.answer_type, SomeOf),
+        "offers_arguments": call.offers_arguments,
+        "offer": None if call.offer is MISSING else {"value": readable(call.offer)},
+        "refused": list(handle.refusal),
+        "again": handle.refused,
+        "own_view": call.render is not None and _card_of(call.render) is None,
+    }
+
+
+def refuse_secrets(call: Call) -> None:
+    """Refuse a question that cannot be put to people elsewhere: a journal holds stars in the place of secrets.
+
+    What is declared a secret is stars on every card, and may be asked about. What only has the name of one has to be
+    seen by whoever approves it, and cannot be.
+
+    Raises:
+        UsageError: It holds such a secret, or asks for one.
+    """
+    at_home = "Ask whoever sits at the notebook: `people=NotebookPerson()`."
+    shown = (secrets_of(call.args, call.args_type), secrets_of(call.offer, call.answer_type))
+    if any(found.named for found in shown):
+        raise UsageError(
+            f"`{call.name}` is about a value with the name of a secret (an `api_key`, a `password`). Whoever approves "
+            "has to see it, and the inbox is a journal, which keeps stars in its place. Leave it out of the question, "
+            f"declare it (`SecretStr`), so that it is stars for everybody, or: {at_home[0].lower()}{at_home[1:]}"
+        )
+    if facts_of(call.answer_type).hider is not None or _asks_for_one(call):
+        raise UsageError(
+            f"`{call.name}` asks for a secret, and a secret cannot go through the inbox: it would stand in the "
+            f"journal. {at_home}"
+        )
+
+
+def _asks_for_one(call: Call) -> bool:
+    """Whether the type of the answer has a place with the name of a secret, and nothing is proposed for it."""
+    schema = None if call.offers_arguments or call.offer is not MISSING else _schema_of(call.answer_type)
+    return schema is not None and names_a_secret(json.dumps(schema, default=str))
+
+
+def _card_of(render: Any) -> dict[str, Any] | None:
+    """The card and its options; None if the asker draws it in a way of its own."""
+    kind, options = _unwrapped(render)
+    name = getattr(kind, "__name__", "")
+    if _CARDS.get(name) is not kind:
+        return None
+    known = {key: readable(value) for key, value in options.items() if value is not MISSING and key not in _AT_HOME}
+    return {"name": name, "options": known}
+
+
+def _unwrapped(render: Any) -> tuple[Any, dict[str, Any]]:
+    options: dict[str, Any] = {}
+    while isinstance(render, partial) and not render.args:
+        options, render = {**render.keywords, **options}, render.func
+    return render, options
+
+
+def _risk_of(render: Any, call: Call) -> str | None:
+    """What a card says of the risk, also one that looks into what it is about."""
+    kind, _ = _unwrapped(render)
+    if not (isinstance(kind, type) and issubclass(kind, cards.Card)):
+        return None
+    try:
+        return cast("cards.Card", render(call)).risk
+    except Exception:  # whatever a stranger's card raises: it is drawn elsewhere all the same
+        return None
+
+
+def _schema_of(answer_type: Any) -> dict[str, Any] | None:
+    if isinstance(answer_type, OneOf):
+        return answer_type.schema
+    if not isinstance(answer_type, PydanticValidator | JsonSchemaValidator):
+        return None
+    try:
+        return dict(answer_type.json_schema)
+    except ToolDefinitionError:
+        return None
+
+
+def opened(posted: Posted, journal: Journal, occurrence: str | None = None, *, before: Call | None = None) -> Call:
+    """Return a call that asks what was posted, open to whoever is put to it; needs a running loop.
+
+    Args:
+        posted: The question.
+        journal: Where it is.
+        occurrence: What this asking is known by to a browser; default: a new name.
+        before: The call of the same question whose answer was refused: what was typed there is there again.
+    """
+    call = _call_of(posted)
+    if occurrence is not None:
+        call.occurrence = occurrence
+    if (drawn := posted.about.get("drawn")) is not None:
+        cards.draw_as(call, view_of_kept(drawn))
+    journal.adopt(call, posted.asked)
+    handle = Handle.of(call)
+    handle.origin = origin_of(posted)
+    if before is not None:
+        handle.begun = Handle.of(before).begun
+    if (expires := expires_at(posted)) is not None:
+        handle.deadline = expires, "Expires"
+    handle.open_again(posted.asked.args, journal)
+    for each in posted.about["refused"]:
+        handle.problem(f"An earlier answer was refused: {each.get('message', each)}")
+    return call
+
+
+def origin_of(posted: Posted, me: str = "") -> str:
+    """Say who asks, for whom, since when, and who else than `me` is at it."""
+    about = posted.about
+    whom = [about["to"]] if about["to"] else []
+    if about.get("wider") and datetime.fromisoformat(about["widens"]) <= datetime.now(UTC):
+        whom.append(f"now also {about['wider']}")
+    parts = [f"asked by {about['asker']}", f"for {', '.join(whom)}" if whom else ""]
+    parts += [f"job {posted.job}" if posted.job else "", f"{posted.asked.asked_at:%Y-%m-%d %H:%M} UTC"]
+    expires = expires_at(posted)
+    parts += ["" if expires is None else f"ends {expires:%Y-%m-%d %H:%M} UTC"]
+    parts += ["four eyes" if about.get("four_eyes") else ""]
+    parts += ["who asks has a view of its own, which is not here" if about.get("own_view") else ""]
+    parts += ["parked: its next run takes the answer" if posted.parked else ""]
+    parts += [f"given to {posted.assigned}" if posted.assigned else ""]
+    parts += [f"{posted.looking} is looking" if posted.looking not in (None, me) else ""]
+    return " · ".join(part for part in parts if part)
+
+
+def _call_of(posted: Posted) -> Call:
+    about, asked = posted.about, posted.asked
+    offer = about["offer"]
+    return Call(
+        id=asked.id,
+        name=asked.tool,
+        title=str(about.get("title") or ""),
+        kind=asked.kind,
+        message=asked.message,
+        answer_type=_checks(about),
+        render=_render(about["card"]),
+        thread_id=posted.thread,
+        run_id=asked.run,
+        offer=MISSING if offer is None else offer["value"],
+        offers_arguments=about["offers_arguments"],
+        compares=offer is not None or about["offers_arguments"],
+    )
+
+
+def _checks(about: Mapping[str, Any]) -> Any:
+    schema = about["answer"]
+    if schema is None:
+        return None
+    if (about["card"] or {}).get("name") == "Choice":
+        return (SomeOf if about["several"] else OneOf)(schema["enum"])
+    return _validator(json.dumps(schema))
+
+
+@functools.lru_cache(maxsize=512)
+def _validator(schema: str) -> JsonSchemaValidator:
+    """One for all who look at such a question."""
+    return JsonSchemaValidator(json.loads(schema))
+
+
+def _render(card: Mapping[str, Any] | None) -> Any:
+    if card is None or card["name"] not in _CARDS:
+        return None
+    return partial(_CARDS[card["name"]], **card["options"])
+
+
+def _stored(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def expires_at(posted: Posted) -> datetime | None:
+    """Return when a question ends (aware, UTC); None: never."""
+    text = posted.about["expires"]
+    return None if text is None else datetime.fromisoformat(text)
+
+
+# -- tables and pictures, kept as they were drawn ---------------------------------------------------------------------
+
+# A journal describes a DataFrame by its shape, and a figure by its type. Whoever has to approve one has to see it, also
+# where there is neither: so its cells are kept as words, a picture as a picture, and all that is plain as data.
+
+_MOST_CELLS: Final = 100_000
+"""Cells of a table that are kept, at the most; it says how many rows it really has."""
+
+_DEEPEST: Final = 4
+_LONGEST: Final = 200
+"""Items of a list in which tables and pictures are looked for."""
+
+
+def kept_view(value: object) -> list[Any] | None:
+    """Return tables and pictures in what a question is about, and what is around them, as JSON data.
+
+    Args:
+        value: The arguments of a call.
+
+    Returns:
+        What `view_of_kept` makes a view of again; None where there is nothing that a journal would not keep anyhow.
+    """
+    kept = _kept_part(value, 0)
+    return kept if _has_something(kept) else None
+
+
+def _kept_part(value: object, depth: int) -> list[Any]:
+    if callable(drawn := getattr(value, "__drawn__", None)):
+        value = drawn()
+    table = cards.table_of(value)
+    if table is not None:
+        return ["table", _kept_table(table)]
+    if cards.maker_of(value) is not None:
+        return ["words", cards.figure_words(value)]
+    if (picture := cards.picture_of(value)) is not None:
+        return ["picture", picture]
+    inside = opened_value(value)
+    if depth < _DEEPEST and isinstance(inside, Mapping):
+        return ["map", {text: _kept_part(inside[key], depth + 1) for text, key in by_text(inside).items()}]
+    if depth < _DEEPEST and is_sequence(inside) and len(inside) <= _LONGEST:
+        return ["list", [_kept_part(part, depth + 1) for part in inside]]
+    return ["data", readable(value)]
+
+
+def _kept_table(table: cards.Grid) -> dict[str, Any]:
+    columns = [str(column) for column in table.columns]
+    hidden = [is_secret_name(column, in_rows=True) for column in columns]
+    count = min(table.count, max(1, _MOST_CELLS // max(len(columns), 1)))
+
+    def cell(value: object, hides: bool) -> list[object]:
+        return [MASK, False] if hides else list(cards.cell_words(value))
+
+    rows = [[cell(*each) for each in zip(table.row(at), hidden, strict=True)] for at in range(count)]
+    return {"columns": columns, "count": table.count, "rows": rows}
+
+
+def _has_something(kept: list[Any]) -> bool:
+    kind, content = kept
+    if kind in ("map", "list"):
+        parts: list[Any] = list(content.values() if kind == "map" else content)
+        return any(map(_has_something, parts))
+    return bool(kind != "data")
+
+
+def view_of_kept(kept: list[Any]) -> Any:
+    """Return what is drawn in the place of the arguments: plain data, tables, pictures."""
+    kind, content = kept
+    match kind:
+        case "map":
+            return {name: view_of_kept(part) for name, part in content.items()}
+        case "list":
+            return [view_of_kept(part) for part in content]
+        case "table":
+            return _drawn_table(content)
+        case "picture":
+            return cards.Kept(nodes=[content])
+        case "words":
+            return cards.Kept(nodes=[["em", {}, str(content)]])
+    return content
+
+
+def _drawn_table(content: Mapping[str, Any]) -> Any:
+    rows = content["rows"]
+    columns, count = content["columns"], content["count"]
+    table = cards.Grid(columns=columns, count=len(rows), row=lambda at: [cards.Cell(*cell) for cell in rows[at]])
+    if count <= len(rows):
+        return cards.Kept(table=table)
+    words = f"The first {len(rows):,} of {count:,} rows; the others are where it is asked."
+    return cards.Kept(table=table, nodes=[["em", {}, words]])

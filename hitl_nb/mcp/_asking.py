@@ -1,0 +1,271 @@
+"""What a server asks, as a question to a person: the form that the protocol allows, and the two cards that draw it."""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+from hitl_nb._calls import AnswerType, Call, Handle
+from hitl_nb._schema import MISSING, JsonSchemaValidator, validator_for
+from hitl_nb.cards import Approval, Form, Row, argument_rows, markdown, row_props
+from hitl_nb.errors import InvalidValue, ToolDefinitionError
+from hitl_nb.interrupts import Options, decided, question
+from hitl_nb.people import Person
+
+# -- what a server may ask for: the protocol's own list (its specification, "Elicitation") ------------------------
+
+_ABOUT: Final = frozenset({"type", "title", "description", "default"})
+_WORDS_OF: Final[dict[str, frozenset[str]]] = {
+    "string": frozenset({"minLength", "maxLength", "pattern", "format", "enum", "enumNames", "oneOf"}),
+    "number": frozenset({"minimum", "maximum"}),
+    "integer": frozenset({"minimum", "maximum"}),
+    "boolean": frozenset(),
+    "array": frozenset({"items", "minItems", "maxItems", "uniqueItems"}),
+}
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text.upper()).tzinfo is not None and "T" in text.upper()
+    except ValueError:
+        return False
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(urlsplit(text).scheme) and not re.search(r"\s", text) and text.partition(":")[2] != ""
+    except ValueError:
+        return False
+
+
+def _is_mailbox(text: str) -> bool:
+    name, at, host = text.rpartition("@")
+    return bool(name and at and host and "@" not in name and not re.search(r"\s", text) and host.strip(".") == host)
+
+
+_FORMATS: Final[dict[str, tuple[Callable[[str], bool], str]]] = {
+    "date": (_is_date, "a date, 2026-12-24"),
+    "date-time": (_is_moment, "a time with its zone, 2026-12-24T18:00:00Z"),
+    "uri": (_is_address, "an address, https://example.org"),
+    "email": (_is_mailbox, "an e-mail address, ada@example.org"),
+}
+
+
+class Requested(JsonSchemaValidator):
+    """The form that a server asks for.
+
+    Args:
+        schema: Its ``requestedSchema``.
+
+    Raises:
+        ToolDefinitionError: It asks for what the protocol does not allow.
+    """
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        super().__init__(_as_drawn(schema))
+
+    def validate(self, value: object) -> Any:
+        """Return `value` unchanged.
+
+        Raises:
+            InvalidValue: It does not fit, or a text has not its format.
+        """
+        given = super().validate(value)
+        parts: Mapping[str, Any] = self.json_schema.get("properties", {})  # type: ignore[assignment]
+        faults = [
+            {"path": [name], "message": f"This is not {words}."}
+            for name, part in parts.items()
+            if isinstance(given, dict) and isinstance(text := given.get(name), str)
+            for is_one, words in [_FORMATS.get(str(part.get("format")), (None, ""))]
+            if is_one is not None and not is_one(text)
+        ]
+        if faults:
+            raise InvalidValue("; ".join(f"`{fault['path'][0]}`: {fault['message']}" for fault in faults), faults)
+        return given
+
+
+def _as_drawn(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The same schema in the words that a form is drawn from."""
+    if schema.get("type") != "object" or not isinstance(schema.get("properties"), Mapping):
+        raise _not_allowed("it is no object with `properties`")
+    needed = set(schema.get("required") or ())
+    parts = {name: _part(name, part, required=name in needed) for name, part in schema["properties"].items()}
+    required = [name for name in parts if name in needed]
+    return {**schema, "properties": parts, "required": required, "additionalProperties": False}
+
+
+def _part(name: str, part: object, *, required: bool) -> dict[str, Any]:
+    if not isinstance(part, Mapping):
+        raise _not_allowed(f"`{name}` is no schema")
+    part = _or_nothing(part, required=required)
+    kind = part.get("type")
+    if kind not in _WORDS_OF:
+        raise _not_allowed(f"`{name}` is of type `{kind}`")
+    unknown = sorted(part.keys() - _ABOUT - _WORDS_OF[str(kind)])
+    if unknown:
+        raise _not_allowed(f"`{name}` has `{unknown[0]}`")
+    if kind == "string" and part.get("format") not in (None, *_FORMATS):
+        raise _not_allowed(f"`{name}` has the format `{part['format']}`")
+    if kind == "array":
+        return {**part, "items": _choices(name, part.get("items")), "uniqueItems": True}
+    if kind == "string" and "oneOf" in part and not _are_titled(part["oneOf"]):
+        raise _not_allowed(f"`{name}` has a `oneOf` of something else than values with titles")
+    names = part.get("enumNames")
+    if names is None:
+        return dict(part)
+    values = part.get("enum") or []
+    titles = [*map(str, names), *values[len(names) :]]  # a value without a title is its own
+    titled = [{"const": value, "title": title} for value, title in zip(values, titles, strict=False)]
+    return {**{key: value for key, value in part.items() if key not in ("enum", "enumNames")}, "oneOf": titled}
+
+
+def _or_nothing(part: Mapping[str, Any], *, required: bool) -> Mapping[str, Any]:
+    """Read a field that may be left out as the Python SDK writes it, ``str | None = None``.
+
+    A union with null is no word of the protocol's; left out means the same there.
+    """
+    union = part.get("anyOf")
+    if required or not isinstance(union, list) or not all(isinstance(each, Mapping) for each in union):
+        return part
+    real = [each for each in union if each.get("type") != "null"]
+    if len(real) != 1 or len(union) != 2:
+        return part
+    around = {key: value for key, value in part.items() if key != "anyOf" and (key, value) != ("default", None)}
+    return {**real[0], **around}
+
+
+def _are_titled(options: object) -> bool:
+    return isinstance(options, list) and all(isinstance(each, Mapping) and "const" in each for each in options)
+
+
+def _choices(name: str, items: object) -> dict[str, Any]:
+    if isinstance(items, Mapping):
+        if isinstance(items.get("enum"), list) and items.get("type") == "string":
+            return dict(items)
+        options = items.get("anyOf") or items.get("oneOf")
+        if options and _are_titled(options):
+            return {"type": "string", "oneOf": [dict(each) for each in options]}
+    raise _not_allowed(f"`{name}` is a list of something else than choices")
+
+
+def _not_allowed(what: str) -> ToolDefinitionError:
+    return ToolDefinitionError(
+        f"The server asks for what the protocol does not allow: {what}. Allowed is a flat object of texts, numbers, "
+        'booleans and choices: `{"type": "object", "properties": {"name": {"type": "string"}}}`.'
+    )
+
+
+# -- the cards: a form, or an address to open; each has the protocol's three answers --------------------------------
+
+
+class ServerForm(Form):
+    """The form that a server asks for, with a Cancel beside the no."""
+
+    cancel: ClassVar[str | None] = "Cancel"
+
+
+class ServerAddress(Approval):
+    """An address that a server wants opened: shown with its host, and opened by whoever clicks on it."""
+
+    confirm: ClassVar[str] = "Accept"
+    cancel: ClassVar[str | None] = "Cancel"
+
+    def context(self) -> list[dict[str, Any]]:
+        """Return the host, and the address as a link."""
+        return row_props(_with_link(argument_rows(self.call, page=self.page)))
+
+    def rows(self) -> Sequence[Row]:
+        """Return the same for the record."""
+        return _with_link(argument_rows(self.call))
+
+
+def _with_link(rows: Sequence[Row]) -> list[Row]:
+    """Make a link of the address where its text shows to where it goes; all others stay text."""
+    return [replace(row, tree=tuple(_link(row.text))) if row.label == "address" else row for row in rows]
+
+
+def _link(address: str) -> list[Any]:
+    nodes = markdown(f"<{address}>")
+    if len(nodes) != 1 or len(nodes[0]) != 3 or not isinstance(nodes[0][2], list):
+        return []
+    link = nodes[0][2]
+    return [link] if link[0] == "a" and link[1].get("href") == address else []
+
+
+async def asked(
+    server: str, params: Any, *, tool: str = "", people: Person | list[Person] | None, timeout: float | None
+) -> dict[str, Any] | None:
+    """Ask a person what a server asks.
+
+    Args:
+        server: What the server is called.
+        params: The ``ElicitRequestParams`` of either era.
+        tool: The tool that asks, where the client knows.
+        people: Who is asked.
+        timeout: Seconds until the question expires.
+
+    Returns:
+        What was entered; None for an address that the person has agreed to.
+
+    Raises:
+        ToolDefinitionError: It asks for what the protocol does not allow; nobody was asked.
+        Exception: As `interrupt`.
+    """
+    call, about, options = put(server, params, tool=tool, people=people, timeout=timeout)
+    asking = asyncio.ensure_future(decided(call, about, options))
+    try:
+        answer = await asyncio.shield(asking)
+    except asyncio.CancelledError:
+        # The tool call has ended, or the session: whoever sits before the card reads why it is closed.
+        Handle.of(call).close("cancelled", "nobody waits for this answer any more")
+        asking.cancel()
+        await asyncio.wait([asking])
+        raise
+    return answer if about is None else None
+
+
+def put(
+    server: str,
+    params: Any,
+    *,
+    tool: str = "",
+    people: Person | list[Person] | None = None,
+    timeout: float | None = None,
+) -> tuple[Call, dict[str, str] | None, Options]:
+    """Return the question, what it is about, and how it is asked; all as for `asked`.
+
+    Raises:
+        ToolDefinitionError: It asks for what the protocol does not allow.
+    """
+    about: dict[str, str] | None = None
+    checks: AnswerType
+    if getattr(params, "mode", "form") == "url":
+        # The host apart: what stands before it in an address may look like another one.
+        about = {"host": urlsplit(params.url).hostname or "none", "address": params.url}
+        checks = validator_for(bool)
+    else:
+        # The older era says `requestedSchema`, the newer one `requested_schema`.
+        checks = Requested(getattr(params, "requestedSchema", None) or getattr(params, "requested_schema", None) or {})
+    options = Options(
+        name=server,
+        # The headline is ours: what follows are the server's own words.
+        title=f"{server} asks" + (f", for {tool}" if tool else ""),
+        kind="mcp",
+        render=ServerForm if about is None else ServerAddress,
+        people=people,
+        timeout=timeout,
+    )
+    words = params.message.strip() or "(It says nothing about it.)"
+    offer = MISSING if about is None else about
+    call = question(words, options, answer_type=checks, offer=offer, compares=about is not None)
+    return call, about, options

@@ -1,0 +1,234 @@
+"""The host matrix: ``python -m tests.hosts.matrix [--write] [HOST …]`` (``make matrix``) runs hosts × situations.
+
+``--write`` keeps what was found in ``result.json`` beside this file, and writes the README's table from it. A host that
+cannot be installed on the machine is left as it was found last, and said to be. A cell of a host with a browser is the
+journey of ``tests/lab`` that stands for it.
+"""
+
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.conftest import REPO
+from tests.hosts import marimo_pages, pages, programs, raw, serving
+from tests.hosts.cell import Cell
+from tests.kernel import environments
+from tests.lab.server import PYTHON
+
+RESULT = Path(__file__).with_name("result.json")
+README = REPO / "README.md"
+BEGIN, END = "<!-- hosts: begin -->", "<!-- hosts: end -->"
+OTHERS = environments.ENVIRONMENTS / "hosts"
+"""An environment for what stands in nobody's way here: papermill, xeus-python."""
+
+_LAB = {
+    "a click while a cell awaits": ("test_checkpoints", "test_a_plain_cell_waits"),
+    "in the background": ("test_never_lost", "test_whatever_waits"),
+    "stop": ("test_stopping", "test_the_stop_button"),
+    "restart": ("test_stopping", "test_after_a_restart"),
+    "re-run": ("test_never_lost", "test_run_again"),
+    "clear": ("test_never_lost", "test_cleared_outputs"),
+    "reload": ("test_coming_back", "test_a_pending_question_comes_back"),
+    "save and reopen": ("test_coming_back", "test_a_decision_is_readable"),
+    "two tabs": ("test_two_tabs", "test_either_of_two_pages"),
+}
+_OTHER_LABS = {
+    "JupyterLab 4.0": ("lab-oldest", "jupyterlab==4.0.13", "notebook==7.0.8", "ipykernel>=7.4"),
+    "JupyterLab 4, two users on one document": (
+        "collaboration",
+        "jupyterlab",
+        "jupyter-collaboration",
+        "ipykernel>=7.4",
+    ),
+}
+"""The name of an environment, and what is in it."""
+
+
+@functools.cache
+def _journeys(python: str = sys.executable) -> dict[str, str]:
+    """What became of each journey, "" if it went well, by its name; one JupyterLab and one browser for all.
+
+    Args:
+        python: Of the environment that has the JupyterLab; the kernel is always the one of these tests.
+    """
+    files = sorted({f"tests/lab/{file}.py" for file, _ in _LAB.values()})
+    chosen = " or ".join(words for _, words in _LAB.values())
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *files, "-k", chosen]
+        subprocess.run(command, cwd=REPO, capture_output=True, check=False, env={**os.environ, PYTHON: python})
+        tree = ElementTree.parse(report)
+    found: dict[str, str] = {}
+    for case in tree.iter("testcase"):  # a test that fails, and then fails to clean up, is there twice
+        name = str(case.get("name"))
+        found[name] = "; ".join(filter(None, [found.get(name), *(str(each.get("message")) for each in case)]))
+    return found
+
+
+def _other_lab(environment: str, *packages: str) -> dict[str, Cell]:
+    return _lab("lab", str(serving.environment(environment, *packages) / "python"))
+
+
+def _lab(host: str, python: str = sys.executable) -> dict[str, Cell]:
+    found = {}
+    for name, (file, words) in _LAB.items():
+        wanted = re.compile(f"{words}.*" + (rf"\[{host}\]" if file == "test_never_lost" else ""))
+        if host == "notebook" and file != "test_never_lost":
+            continue
+        faults = [fault for journey, fault in _journeys(python).items() if wanted.fullmatch(journey)]
+        found[name] = Cell("yes") if faults and not any(faults) else Cell("no", " ".join("".join(faults).split())[:300])
+    return found
+
+
+def _raw(version: str) -> dict[str, Cell]:
+    with raw.ipykernel(version) as kernel:
+        return raw.looked_at(kernel, list(raw.SITUATIONS))
+
+
+def _patched(name: str) -> dict[str, Cell]:
+    with raw.kernel_of(_spec(_others(), "python3"), "python3") as kernel:
+        kernel.run(raw.PATCHED[name], 30)
+        return raw.looked_at(kernel, ["a click while a cell awaits", "stop"])
+
+
+def _others() -> Path:
+    receipt = OTHERS / "installed"
+    if not receipt.exists():
+        core = environments.requirements()
+        uv = [sys.executable, "-m", "uv", "--quiet"]
+        subprocess.run([*uv, "venv", "--clear", "--python", sys.executable, str(OTHERS)], check=True)
+        packages = ["papermill", "xeus-python", "ipykernel>=7.4", "anyio", "nest_asyncio", "uvloop", *core]
+        subprocess.run([*uv, "pip", "install", "--python", str(OTHERS / "bin" / "python"), *packages], check=True)
+        receipt.write_text("")
+    return OTHERS
+
+
+def _spec(home: Path, name: str, *, begin: str = "") -> Path:
+    """The folder of a kernelspec of that environment, with its own Python written out.
+
+    Args:
+        home: The environment.
+        name: The kernel's.
+        begin: What an ipykernel runs before it begins.
+    """
+    spec = json.loads((home / "share/jupyter/kernels" / name / "kernel.json").read_text())
+    spec["argv"][0] = str(home / "bin" / "python")
+    if begin:
+        spec["argv"][1:3] = ["-c", f"{begin}; from ipykernel.kernelapp import launch_new_instance as run; run()"]
+    folder = home / ("specs-begun" if begin else "specs")
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / name / "kernel.json").write_text(json.dumps(spec))
+    return folder
+
+
+def _uvloop() -> dict[str, Cell]:
+    specs = _spec(_others(), "python3", begin="import uvloop; uvloop.install()")
+    with raw.kernel_of(specs, "python3") as kernel:
+        loop = kernel.run("print(type(asyncio.get_running_loop()).__module__)", 30)
+        assert loop.startswith("uvloop"), loop
+        return raw.looked_at(kernel, ["a click while a cell awaits", "in the background", "stop"])
+
+
+def _xeus() -> dict[str, Cell]:
+    with raw.kernel_of(_spec(_others(), "xpython"), "xpython") as kernel:
+        return raw.looked_at(kernel, ["a click while a cell awaits", "in the background", "awaited before the click"])
+
+
+def _program(name: str) -> dict[str, Cell]:
+    bin_ = _others() / "bin" if name == "papermill" else Path(sys.executable).parent
+    with tempfile.TemporaryDirectory() as folder:
+        return programs.looked_at(name, Path(folder), bin_)
+
+
+HOSTS: dict[str, Callable[[], dict[str, Cell]]] = {
+    "JupyterLab 4": partial(_lab, "lab"),
+    **{name: partial(_other_lab, *what) for name, what in _OTHER_LABS.items()},
+    "Notebook 7": partial(_lab, "notebook"),
+    "nbclassic": pages.nbclassic,
+    "Voila": pages.voila,
+    **{
+        f"ipykernel {version}, main shell only": partial(_raw, version)
+        for version in (*environments.VERSIONS, *environments.OTHERS)
+    },
+    **{f"ipykernel 7.4 with {name}": partial(_patched, name) for name in raw.PATCHED},
+    "ipykernel 7.4 with uvloop": _uvloop,
+    "xeus-python": _xeus,
+    "marimo edit": partial(marimo_pages.looked_at, "edit"),
+    "marimo run": partial(marimo_pages.looked_at, "run"),
+    **{name: partial(_program, name) for name in programs.COMMANDS},
+}
+CHEAP = ("nbclient (`jupyter execute`)", "ipython", "a script", "ipykernel 7.4.0, main shell only")
+"""What every run of the tests looks at; the rest is `make matrix`."""
+
+
+def table(found: dict[str, dict[str, dict[str, str]]]) -> str:
+    """The table, as Markdown: a row a host, a column a situation that at least one host was in."""
+    columns = list(dict.fromkeys(name for cells in found.values() for name in cells))
+    signs = {"yes": "yes", "words": "words", "no": "**no**"}
+    rows = [f"| host | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
+    for host, cells in found.items():
+        row = (signs[cells[name]["found"]] if name in cells else "–" for name in columns)
+        rows.append(f"| {host} | {' | '.join(row)} |")
+    return "\n".join(rows)
+
+
+def kept() -> dict[str, dict[str, dict[str, str]]]:
+    """What was found when somebody looked last."""
+    found: dict[str, dict[str, dict[str, str]]] = json.loads(RESULT.read_text(encoding="utf-8"))["hosts"]
+    return found
+
+
+def _write(found: dict[str, dict[str, dict[str, str]]]) -> None:
+    before = kept() if RESULT.exists() else {}
+    merged = {name: found.get(name, before.get(name)) for name in HOSTS}
+    result = {
+        "run": f"{datetime.now(UTC):%Y-%m-%d}",
+        "hosts": {name: cells for name, cells in merged.items() if cells},
+    }
+    RESULT.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
+    put = f"{BEGIN}\n{table(kept())}\n{END}"
+    README.write_text(re.sub(f"{BEGIN}.*?{END}", lambda _: put, readme, flags=re.DOTALL), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the hosts that are named, by default all; gives 1 if one fails without words."""
+    names = [each for each in arguments if not each.startswith("--")] or list(HOSTS)
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    wrong = []
+    for name in names:
+        try:
+            cells = HOSTS[name]()
+        except (subprocess.CalledProcessError, OSError) as error:
+            sys.stderr.write(f"{name}: cannot be installed here, left as it was found last: {error}\n")
+            continue
+        except Exception as error:  # the other hosts are still to be looked at
+            wrong.append(f"{name}: {type(error).__name__}: {error}")
+            continue
+        found[name] = {situation: asdict(cell) for situation, cell in cells.items()}
+        print(name, {situation: cell.found for situation, cell in cells.items()}, flush=True)
+        if "--write" in arguments:
+            _write(found)  # after each: it takes long, and somebody may stop it
+    wrong += [
+        f"{name}: {situation}: {cell['said']}"
+        for name, cells in found.items()
+        for situation, cell in cells.items()
+        if cell["found"] == "no"
+    ]
+    print(*wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    raise SystemExit(main(sys.argv[1:]))
