@@ -4,16 +4,25 @@ import asyncio
 import functools
 import inspect
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 REPO = Path(__file__).parent.parent
 SHARED = REPO.parent / "shared"
 UNIT = REPO / "tests" / "unit"
+
+# What a crash of the machine does is not tested here, so a test's files may be in memory, as the tests' PostgreSQL
+# syncs nothing: a journal commits to the disk, and on a slow one a property of fifty journals takes minutes.
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 * 2**30:
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None
 
 # Before anything imports litellm or crewai: no test leaves the machine.
 from hitl_nb._process import keep_offline  # noqa: E402
@@ -42,6 +51,10 @@ def no_secrets_of_other_tests() -> Iterator[None]:
     known.forget()
 
 
+PROPERTY_SECONDS = 900
+"""A property is many tests in one, and has their time."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Have an async test that hangs end by itself.
 
@@ -49,6 +62,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     whole run would wait for that one.
     """
     for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(PROPERTY_SECONDS))
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             marker = item.get_closest_marker("timeout")
             seconds = float(marker.args[0] if marker and marker.args else config.getini("timeout"))

@@ -103,7 +103,7 @@ async def asked(question):
     while not (pending() and pending()[0].turn):
         if task.done():
             await task
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)  # not 0: a loop that spins takes the interpreter from the thread that it waits for
     call = pending()[0]
     try:
         yield call, task
