@@ -5,10 +5,12 @@ ipykernel 6 holds messages back in a queue; 7.0 to 7.3 with a lock; 7.4 and late
 """
 
 import asyncio
+import functools
+import inspect
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Set
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -70,11 +72,18 @@ def _in_main_thread() -> bool:
 
 
 COMM_TYPES = frozenset({"comm_open", "comm_msg", "comm_close"})
-"""The messages of widgets. All others keep their place in the line."""
+"""The messages of widgets."""
+
+COMM_INFO = "comm_info_request"
+"""Which widgets there are. A page asks for it when it is loaded, and draws no card before it has been told; it has
+another way, of comms alone, but gives that up after four seconds, which a slow line or machine takes."""
+
+PASSING = COMM_TYPES | {COMM_INFO}
+"""What may pass a cell that waits. All others keep their place in the line."""
 
 
-def is_comm(kernel: Any, frames: Any) -> bool:
-    """Whether these raw frames are a widget's message; they can be deserialised in full afterwards.
+def is_comm(kernel: Any, frames: Any, kinds: Set[str] = PASSING) -> bool:
+    """Whether these raw frames are a widget's message, or ask for widgets; they can be deserialised in full afterwards.
 
     A session refuses to read a signature twice, unless the content was left packed the first time.
     """
@@ -84,7 +93,7 @@ def is_comm(kernel: Any, frames: Any) -> bool:
     except Exception:
         # Not signed, or no message at all (7.x sends itself a bare "stop aborting"): the kernel's business.
         return False
-    return header["msg_type"] in COMM_TYPES
+    return header["msg_type"] in kinds
 
 
 def handle_now(kernel: Any, frames: Any, cell: RunningCell) -> None:
@@ -101,13 +110,27 @@ def handle_now(kernel: Any, frames: Any, cell: RunningCell) -> None:
         kernel.set_parent(idents, message, channel="shell")
         _publish_status(kernel, "busy", message)
         try:
-            kernel.shell_handlers[message["header"]["msg_type"]](kernel.shell_stream, idents, message)
+            handled = kernel.shell_handlers[message["header"]["msg_type"]](_for_replies(kernel), idents, message)
+            if inspect.iscoroutine(handled):  # that of `COMM_INFO`, which awaits nothing
+                _run(handled)
         finally:
             say_idle(kernel, message, cell)
     except Exception:
         kernel.log.exception("A widget's message failed while a cell was running")
     finally:
         kernel.set_parent(ident, parent, channel="shell")
+
+
+def _for_replies(kernel: Any) -> Any:
+    """Give what a reply goes out by: with a thread that receives, only that thread may use its stream."""
+    thread = getattr(kernel, "shell_channel_thread", None)
+    return thread.manager.get_subshell_to_shell_channel_socket(None) if thread else kernel.shell_stream
+
+
+def _run(handled: Coroutine[Any, Any, object]) -> None:
+    with suppress(StopIteration):
+        handled.send(None)
+    handled.close()
 
 
 def say_idle(kernel: Any, message: Message, cell: RunningCell) -> None:
@@ -142,12 +165,13 @@ _Handler = Callable[[Any, Any, Message], Any]
 
 @contextmanager
 def native(kernel: Any, cell: RunningCell) -> Iterator[None]:
-    """Say "idle" after each widget message, which the kernel leaves out while a cell runs."""
+    """Say "idle" after each widget message, which the kernel leaves out while a cell runs; and let `COMM_INFO` pass."""
     handlers = kernel.shell_handlers
     originals = {kind: handlers[kind] for kind in COMM_TYPES if kind in handlers}
     handlers.update({kind: _with_idle(kernel, cell, original) for kind, original in originals.items()})
     try:
-        yield
+        with _sorted(kernel, cell, frozenset({COMM_INFO})):
+            yield
     finally:
         handlers.update(originals)
 
@@ -162,26 +186,32 @@ def _with_idle(kernel: Any, cell: RunningCell, original: _Handler) -> _Handler:
     return handler
 
 
-# -- ipykernel 7.0 to 7.3: a lock lets one message in at a time, and a waiting cell holds it ----------------------
+# -- ipykernel 7: a lock lets one message in at a time, and a waiting cell holds it --------------------------------
 #
 # `Kernel.shell_main` takes ``self._main_asyncio_lock`` and then calls ``self.dispatch_shell``, both looked up anew for
-# each message. So everybody passes the first, and is sorted at the second: widget messages are handled at once, all
-# others take the real lock there, in the order in which they came.
+# each message. So everybody passes the first, and is sorted at the second: what may pass is handled at once, all
+# others take the real lock there, in the order in which they came. (From 7.4 on it asks the lock whether it is taken,
+# and then lets widgets' messages pass by itself.)
+
+
+@contextmanager
+def _sorted(kernel: Any, cell: RunningCell, passing: Set[str]) -> Iterator[None]:
+    lock = kernel._main_asyncio_lock
+    door = _OpenDoor(lock)
+    kernel._main_asyncio_lock = door
+    kernel.dispatch_shell = _sorting(kernel, cell, door, passing)
+    try:
+        yield
+    finally:
+        del kernel.dispatch_shell  # the class's own method shows again
+        kernel._main_asyncio_lock = lock
 
 
 @contextmanager
 def locked(kernel: Any, cell: RunningCell) -> Iterator[None]:
     """Let widget messages pass a running cell; anything else keeps its place in the line."""
-    lock = kernel._main_asyncio_lock
-    door = _OpenDoor()
-    kernel._main_asyncio_lock = door
-    kernel.dispatch_shell = _sorting(kernel, cell, lock, door)
-    try:
-        with _nothing_overlooked(kernel):
-            yield
-    finally:
-        del kernel.dispatch_shell  # the class's own method shows again
-        kernel._main_asyncio_lock = lock
+    with _sorted(kernel, cell, PASSING), _nothing_overlooked(kernel):
+        yield
 
 
 _LOOK = 0.25
@@ -221,7 +251,8 @@ _POLLIN = 1
 class _OpenDoor:
     """Stands in for the lock, lets everybody in, and knows who came this way."""
 
-    def __init__(self) -> None:
+    def __init__(self, lock: asyncio.Lock) -> None:
+        self.lock, self.locked = lock, lock.locked
         self._tasks: set[asyncio.Task[Any] | None] = set()
 
     async def __aenter__(self) -> None:
@@ -234,19 +265,20 @@ class _OpenDoor:
         return task in self._tasks
 
 
-def _sorting(kernel: Any, cell: RunningCell, lock: asyncio.Lock, door: _OpenDoor) -> _Dispatch:
+def _sorting(kernel: Any, cell: RunningCell, door: _OpenDoor, passing: Set[str]) -> _Dispatch:
     dispatch: _Dispatch = kernel.dispatch_shell
 
-    async def dispatch_shell(msg: Any, /, subshell_id: str | None = None) -> None:
+    @functools.wraps(dispatch)  # by its parameters kernels are told apart
+    async def dispatch_shell(msg: Any, /, **options: Any) -> None:
         # Who did not come through our door holds a lock already: a subshell its own, a message that queued
         # up before we came the real one. To make the latter take it again would hang the kernel for good.
         if not door.let_in(asyncio.current_task()):
-            await dispatch(msg, subshell_id=subshell_id)
-        elif is_comm(kernel, msg):  # even if the lock is free: it may be promised to the next cell already
+            await dispatch(msg, **options)
+        elif is_comm(kernel, msg, passing):  # even if the lock is free: it may be promised to the next cell already
             handle_now(kernel, msg, cell)
         else:
-            async with lock:
-                await dispatch(msg, subshell_id=subshell_id)
+            async with door.lock:
+                await dispatch(msg, **options)
 
     return dispatch_shell
 

@@ -113,6 +113,12 @@ class Kernel:
         self._client.shell_channel.send(message)
         return str(message["header"]["msg_id"])
 
+    def which_widgets(self) -> str:
+        """Ask which widgets there are, as a page that is loaded does, and return the message's id at once."""
+        message = self._client.session.msg("comm_info_request", {"target_name": "jupyter.widget"})
+        self._client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
     def about(self, request: str, kind: str) -> list[Message]:
         """The contents published so far on behalf of a cell or a widget message."""
         return [

@@ -24,6 +24,20 @@ def test_queued_cells_run_after_the_waiting_one_in_order(kernel: Kernel) -> None
     assert [kernel.output(cell) for cell in queued] == ["[0]", "[0, 1]", "[0, 1, 2]", "[0, 1, 2, 3]"]
 
 
+def test_a_page_that_is_loaded_while_a_cell_waits_is_told_which_widgets_there_are(kernel: Kernel) -> None:
+    waiting = kernel.execute("print(await Question('still there?').answer())")
+    card = kernel.widget(label="still there?")
+    queued = kernel.execute("print('behind')")
+    asked = kernel.which_widgets()
+    assert card.comm_id in kernel.reply(asked)["comms"]
+    assert not kernel.is_over(waiting)
+    card.send("yes")
+    assert (kernel.output(waiting), kernel.output(queued)) == ("yes", "behind")
+    assert card.comm_id in kernel.reply(kernel.which_widgets())["comms"]
+    kernel.interrupt()  # between cells it does nothing
+    assert kernel.run("print('usable')") == "usable"
+
+
 def test_the_kernel_works_as_before_after_a_wait(kernel: Kernel) -> None:
     waiting = kernel.execute("""
         import ipywidgets
