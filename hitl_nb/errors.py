@@ -74,6 +74,11 @@ __all__ = [
 ]
 
 
+def _in_a_line(error: Exception) -> list[str]:
+    # IPython asks an error for its traceback. Of these, where it happened is no news: nothing is to be mended there.
+    return [f"{type(error).__name__}: {error}"]
+
+
 class HitlError(Exception):
     """The root of the tree. What it says quotes no secret that passed by, and nothing that a reader would not see."""
 
@@ -169,6 +174,9 @@ class ChangedWhileWaiting(NotApproved):
 class Expired(NotApproved):
     """Nobody answered in time, which is not a no, and certainly not a yes."""
 
+    def _render_traceback_(self) -> list[str]:
+        return _in_a_line(self)
+
 
 class NoHumanError(HitlError):
     """A question needs a person and nobody can answer here: it is never answered by a guess instead."""
@@ -193,8 +201,7 @@ class RunStopped(HitlError):  # noqa: N818 - what happened, not a fault
     """The run or question you await was stopped by its ``stop()``; open calls were closed as not executed."""
 
     def _render_traceback_(self) -> list[str]:
-        # IPython asks for it: somebody meant this, and where is no news.
-        return [f"{type(self).__name__}: {self}"]
+        return _in_a_line(self)
 
 
 class FollowUpLimit(HitlError):  # noqa: N818

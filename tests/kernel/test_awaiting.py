@@ -72,6 +72,14 @@ def test_started_in_one_cell_and_awaited_in_a_later_one(ready: Kernel) -> None:
     assert ready.run("print(await question)") == "True"
 
 
+def test_what_has_expired_is_said_in_a_line(ready: Kernel) -> None:
+    expired = ready.reply(ready.execute("await ask('too late?', timeout=0.2)"))
+    assert expired["ename"] == "Expired"
+    (line,) = expired["traceback"]
+    assert line.startswith("Expired: ")
+    assert "too late?" in line
+
+
 def test_the_stop_button_ends_the_wait_and_not_the_question(ready: Kernel) -> None:
     ready.run("question = approve('goes on').start()")
     card = ready.widget(label="goes on")
