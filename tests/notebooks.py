@@ -64,6 +64,8 @@ def refresh(path: Path) -> None:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(_WIDGET_VIEW, None)  # a random id
+            # Where the journal's chain was, so that a file that was cut short is found out: these are in memory.
+            output.get("metadata", {}).pop("hitl_nb", None)
     notebook.metadata["language_info"] = {"name": "python"}  # else the Python version that happened to run it
     nbformat.write(notebook, path)
 

@@ -1,49 +1,33 @@
 """A LangGraph agent that chats, with a scripted model at LangChain's own seam."""
 
-from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 from ag_ui_langgraph import LangGraphAgent
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, AnyMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from tests.foreign.streamed import Streamed
 
-class Scripted(BaseChatModel):
+
+class Scripted(Streamed):
     """Streams one turn a request: a text, or a list of (id, arguments) of calls of `tool`."""
 
     turns: list[Any]
     tool: str = "choose_city"
-    requests: list[list[BaseMessage]] = Field(default_factory=list)
     tools: list[Any] = Field(default_factory=list)
 
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Sequence[Any], **_: Any) -> "Scripted":
+    def bind_tools(self, tools: Any, **_: Any) -> "Scripted":
+        """Keep their names."""
         self.tools.append([tool["name"] for tool in tools])
         return self
 
-    def _generate(self, *_: Any, **__: Any) -> ChatResult:
-        raise AssertionError("it streams")
-
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        self.requests.append(list(messages))
-        number = len(self.requests)
-        turn = self.turns[number - 1]
-        for piece in _pieces(turn, self.tool):
-            chunk = ChatGenerationChunk(message=AIMessageChunk(id=f"run-{number}", **piece))
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
+    def pieces(self, number: int) -> list[dict[str, Any]]:
+        """Return the turn in small pieces."""
+        return _pieces(self.turns[number - 1], self.tool)
 
 
 def _pieces(turn: Any, tool: str) -> list[dict[str, Any]]:

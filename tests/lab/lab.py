@@ -15,7 +15,8 @@ put out is read from Lab's model of the notebook, whether or not that cell is on
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,6 +90,28 @@ class Lab:
             await opened.close()
             raise
         return opened
+
+    @asynccontextmanager
+    async def one(
+        self, cells: Mapping[str, str], *, first: Sequence[str] = ("setup",), patience: float = PATIENCE, **options: Any
+    ) -> AsyncIterator["Notebook"]:
+        """Open one notebook for all journeys of a module; it is closed afterwards, and the page must have had no fault.
+
+        Args:
+            cells: Its code cells.
+            first: Cells that are run before the first journey.
+            patience: Seconds that each of these may take.
+            **options: As for `open`.
+        """
+        opened = await self.open(cells, **options)
+        try:
+            for cell in first:
+                await opened.run(cell)
+                await opened.finished(cell, patience=patience)
+            yield opened
+        finally:
+            await opened.close()
+        assert not opened.faults, "\n\n".join(opened.faults)
 
     async def open_again(self, notebook: "Notebook") -> "Notebook":
         """Open a notebook that is open, in the window of another user or in another tab: its kernel is the same."""

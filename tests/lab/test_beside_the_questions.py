@@ -89,13 +89,8 @@ CELLS |= {
 
 @pytest.fixture(scope="module")
 async def notebook(lab):
-    opened = await lab.open(CELLS)
-    await opened.run("setup")
-    await opened.finished("setup", patience=150)
-    yield opened
-    faults = opened.faults
-    await opened.close()
-    assert not faults, "\n\n".join(faults)
+    async with lab.one(CELLS, patience=150) as opened:
+        yield opened
 
 
 async def panel(notebook, cell):

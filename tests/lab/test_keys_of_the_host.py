@@ -46,13 +46,8 @@ STATE = """() => {
 
 @pytest.fixture(scope="module", params=["lab", "notebook"])
 async def notebook(lab, request):
-    opened = await lab.open(CELLS, host=request.param)
-    for cell in ("setup", "options", "boxes", "form"):
-        await opened.run(cell)
-        await opened.finished(cell)
-    yield opened
-    assert not opened.faults, opened.faults
-    await opened.close()
+    async with lab.one(CELLS, first=("setup", "options", "boxes", "form"), host=request.param) as opened:
+        yield opened
 
 
 async def test_saving_from_inside_a_card_saves(notebook):

@@ -35,13 +35,8 @@ CELLS = {
 
 @pytest.fixture(scope="module", params=["lab", "notebook"])
 async def notebook(lab, request):
-    opened = await lab.open(CELLS, host=request.param)
-    await opened.run("setup")
-    await opened.finished("setup")
-    yield opened
-    faults = opened.faults
-    await opened.close()
-    assert not faults, "\n\n".join(faults)
+    async with lab.one(CELLS, host=request.param) as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)

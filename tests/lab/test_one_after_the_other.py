@@ -22,12 +22,9 @@ CELLS = {
 
 @pytest.fixture(scope="module", params=["lab", "notebook"])
 async def notebook(lab, request):
-    opened = await lab.open({**CELLS, "setup": SETUP.format(many=MANY[request.param])}, host=request.param)
-    await opened.run("setup")
-    await opened.finished("setup")
-    yield opened
-    assert not opened.faults, opened.faults
-    await opened.close()
+    cells = {**CELLS, "setup": SETUP.format(many=MANY[request.param])}
+    async with lab.one(cells, host=request.param) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -1,14 +1,10 @@
 """`ag_ui_langgraph`: a graph that calls `interrupt()`, and LangChain's own approval middleware, in both modes."""
 
 import warnings
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, ClassVar
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langchain_core.tools import tool
-from pydantic import Field
 from typing_extensions import TypedDict
 
 with warnings.catch_warnings():
@@ -22,37 +18,17 @@ with warnings.catch_warnings():
     from langgraph.types import Send, interrupt
 
 from tests.conformance.adapters.bench import SIGNATURE, THOUGHT, Bench
+from tests.foreign.streamed import Streamed
 
 
-class Scripted(BaseChatModel):
+class Scripted(Streamed):
     """Streams a round of calls, "Finished.", and then "Bye."."""
 
     calls: int = 1
     thinks: bool = False
-    requests: list[list[BaseMessage]] = Field(default_factory=list)
 
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Any, **_: Any) -> "Scripted":
-        return self
-
-    def _generate(self, *_: Any, **__: Any) -> ChatResult:
-        raise AssertionError("it streams")
-
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        self.requests.append(list(messages))
-        number = len(self.requests)
-        for piece in self._pieces(number):
-            chunk = ChatGenerationChunk(message=AIMessageChunk(id=f"run-{number}", **piece))
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
-
-    def _pieces(self, number: int) -> list[dict[str, Any]]:
+    def pieces(self, number: int) -> list[dict[str, Any]]:
+        """Return the turn, thoughts first."""
         if number > 1:
             return [{"content": "Finished." if number == 2 else "Bye."}]
         thought = {"type": "thinking", "thinking": THOUGHT, "signature": SIGNATURE, "index": 0}
