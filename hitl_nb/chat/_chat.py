@@ -44,6 +44,9 @@ class Talk(Protocol):
     def last_said(self) -> Sent | None:
         """The last thing that the user has said."""
 
+    def sent_in(self, message: UserMessage) -> Sent:
+        """Give the words of a user's message apart from what went with them."""
+
     def take_back(self) -> str | None:
         """Cut the history before the last thing that the user has said, and give that."""
 
@@ -112,7 +115,7 @@ class Chat:
 
     def _ipython_display_(self) -> None:
         if front_end() != "possible":
-            display_record(_recalled(self._session.messages))
+            display_record(self._recalled())
             return
         view = self._opened()
         if self._dock and (side := _sidecar(self._title)) is not None:
@@ -132,12 +135,24 @@ class Chat:
         if self._view is None:
             self._head = Panel(self._act, dict)
             self._foot = Panel(self._act, dict)
-            self._view = RunView(_recalled(self._session.messages), around=self._framed)
+            self._view = RunView(self._recalled(), around=self._framed)
             keep_on_screen(self._view)
             self._session.on_run(self._begun)
             self._draw()
             self._later(self._suggest())
         return self._view
+
+    def _recalled(self) -> Transcript:
+        """What was said before, to read; what was asked and done stands where it was."""
+        said = Transcript()
+        for message in self._session.messages:
+            if isinstance(message, UserMessage):
+                sent = self._session.sent_in(message)
+                attached = [(each.name, each.address) for each in sent.attachments]
+                said.add(MessageEntry(key=message.id, role="user", text=sent.words, attached=attached))
+            elif isinstance(message, AssistantMessage) and (text := text_in(message.content)):
+                said.add(MessageEntry(key=message.id, role="assistant", text=text))
+        return said
 
     def _framed(self, log: ipywidgets.Box) -> ipywidgets.Widget:
         log.add_class("hitl-chat-log")
@@ -245,16 +260,6 @@ class Chat:
             self._view.forget(self._runs.pop().transcript)
         self._attached = [*said.attachments, *self._attached]  # what went with it goes with it again
         self.send(said.words if text is None else text)
-
-
-def _recalled(messages: Sequence[Message]) -> Transcript:
-    """What was said before, to read; what was asked and done stands where it was."""
-    said = Transcript()
-    for message in messages:
-        if isinstance(message, UserMessage | AssistantMessage) and (text := text_in(message.content)):
-            is_user = isinstance(message, UserMessage)
-            said.add(MessageEntry(key=message.id, role="user" if is_user else "assistant", text=text))
-    return said
 
 
 def _text_in(body: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ is told of in each run (the web's `useAgentContext`) are read again each time, a
 import base64
 import json
 import mimetypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from ag_ui.core import ContentPart, Context, ImageInputContent, InputContentDataSource, TextInputContent
 from pydantic_core import to_jsonable_python
 
+from hitl_nb._encoding import whole_text
 from hitl_nb._limits import brief, contained, words_of
 from hitl_nb._text import logger
 from hitl_nb.errors import UsageError
@@ -29,6 +30,8 @@ Content = str | list[Part]
 _LARGEST = 20 * 1024 * 1024
 """Bytes of one file; the web's own limit."""
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_BETWEEN = "\n\n"
+"""Between the words and what went with them, where all of it is one text."""
 _LONGEST = 20_000
 """Characters of one text or value that an agent is told."""
 
@@ -80,8 +83,52 @@ class Sent:
         said = [TextInputContent(text=self.words)] if self.words else []
         made = [each.part(images=images) for each in self.attachments]
         if all(isinstance(part, TextInputContent) for part in made):  # one text, which every agent takes
-            return "\n\n".join(part.text for part in [*said, *made] if isinstance(part, TextInputContent))
+            return _BETWEEN.join(part.text for part in [*said, *made] if isinstance(part, TextInputContent))
         return [*said, *made]
+
+    def kept(self) -> dict[str, Any]:
+        """Return what is kept beside its message, from which `recalled` tells the words from what went with them."""
+        attached = [[each.name, each.text if each.picture else len(whole_text(each.text))] for each in self.attachments]
+        return {"words": len(whole_text(self.words)), "attached": attached}
+
+
+def recalled(content: Content, kept: Mapping[str, Any]) -> Sent | None:
+    """Return what was said in a message of an earlier kernel; a picture that the agent was not given is a name.
+
+    Args:
+        content: The message's.
+        kept: What `Sent.kept` gave.
+
+    Returns:
+        None where they do not fit together: a secret has been taken out of the message since.
+    """
+    spoken, attached = int(kept["words"]), kept["attached"]
+    parts = [*content] if isinstance(content, list) else _apart(content, spoken, attached)
+    if len(parts) != len(attached) + bool(spoken):
+        return None
+    words = parts.pop(0) if spoken else TextInputContent(text="")
+    if not isinstance(words, TextInputContent):
+        return None
+    return Sent(words=words.text, attachments=tuple(map(_recalled, parts, attached)))
+
+
+def _apart(content: str, spoken: int, attached: Sequence[tuple[str, str | int]]) -> list[Part]:
+    lengths = [len(whole_text(about)) if isinstance(about, str) else about for _, about in attached]
+    texts: list[str] = []
+    at = 0
+    for length in [spoken, *lengths] if spoken else lengths:
+        texts.append(content[at : at + length])
+        at += length + len(_BETWEEN)
+    fits = _BETWEEN.join(texts) == content and at == len(content) + len(_BETWEEN)
+    return [TextInputContent(text=text) for text in texts] if fits else []
+
+
+def _recalled(part: Part, kept: tuple[str, str | int]) -> Attachment:
+    name, about = kept
+    if isinstance(part, ImageInputContent) and isinstance(part.source, InputContentDataSource):
+        source = part.source
+        return Attachment(name=name, text=str(about), picture=(source.mime_type, base64.b64decode(source.value)))
+    return Attachment(name=name, text=part.text if isinstance(part, TextInputContent) else str(about))
 
 
 def attachment_of(thing: object, name: str | None = None) -> Attachment:

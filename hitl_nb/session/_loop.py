@@ -29,7 +29,7 @@ from hitl_nb._transcript import CallEntry, MessageEntry, Transcript
 from hitl_nb.agents import Agent
 from hitl_nb.errors import FollowUpLimit
 from hitl_nb.people import Person
-from hitl_nb.session._attached import Readable, Sent, context_of
+from hitl_nb.session._attached import Readable, context_of
 from hitl_nb.session._checkpoints import Checkpoint
 from hitl_nb.session._dispatch import Dispatcher, PendingCall, Replayed
 from hitl_nb.session._suggesting import Suggesting
@@ -81,9 +81,6 @@ class Context:
 
     suggesting: Suggesting = field(default_factory=Suggesting)
     """How suggestions come about."""
-
-    sent: "dict[str, Sent]" = field(default_factory=dict)
-    """By a user's message, what was said in it and what went with it, where that is not all one text."""
 
     subscribers: list[Callable[[Event], object]] = field(default_factory=list)
     """Who wants to know of every event."""

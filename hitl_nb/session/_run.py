@@ -257,14 +257,14 @@ class Run:
             content = whole_text(content)
         message = UserMessage(id=str(uuid.uuid4()), content=content)
         if said.attachments:
-            self._context.sent[message.id] = said
+            self._context.thread.sent[message.id] = said
         return message
 
     def _say(self) -> None:
         messages, self._to_say = self._to_say, []
         for message in messages:
             self._loop.hear(message)
-            said = self._context.sent.get(message.id)
+            said = self._context.thread.sent.get(message.id)
             text = _said_in(message) if said is None else whole_text(said.words)
             attached = [(each.name, each.address) for each in said.attachments] if said else []
             self.transcript.add(MessageEntry(key=message.id, role="user", text=text, attached=attached))

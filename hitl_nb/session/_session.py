@@ -404,7 +404,11 @@ class Session:
         message = next((it for it in reversed(self._thread.messages) if isinstance(it, UserMessage)), None)
         if message is None:
             return None
-        return self._context.sent.get(message.id) or Sent(words=text_in(message.content))
+        return self.sent_in(message)
+
+    def sent_in(self, message: UserMessage) -> Sent:
+        """Return the words of a user's message apart from what went with them."""
+        return self._thread.sent.get(message.id) or Sent(words=text_in(message.content))
 
     def resume(self) -> PendingRun:
         """Go on with a thread that was restored from the journal; use it with ``await``.

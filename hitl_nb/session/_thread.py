@@ -10,7 +10,7 @@ in one run, before anything else is said. The tool calls behind it are the agent
 import json
 from collections.abc import Collection, Iterable, Sequence
 
-from ag_ui.core import Message, ToolCall, ToolMessage
+from ag_ui.core import Message, ToolCall, ToolMessage, UserMessage
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
@@ -21,6 +21,7 @@ from hitl_nb._tools import GateTool, ToolBox
 from hitl_nb.agui import Conversation, Grown, Proven, open_calls, tool_calls
 from hitl_nb.errors import InvalidValue
 from hitl_nb.journal import Journal, OpenCall, StoredDecision, ThreadRecord
+from hitl_nb.session._attached import Sent, recalled
 from hitl_nb.session._checkpoints import Checkpoint, Directive, directive_of
 from hitl_nb.session._shared import State
 
@@ -42,6 +43,7 @@ class Thread:
         state: The shared state, of both sides.
         results: What people answered, by tool call id; kept beside the history, so that no snapshot can lose it.
         waiting: What the agent has stopped at, and has not been told of yet.
+        sent: By a user's message, what was said in it and what went with it, where that is not all one text.
         held: The tool calls that it gives the results of itself, once it goes on.
         proven: What of the history needs no second look.
         conversation: The last agent run's, whose index the next one goes on with.
@@ -54,6 +56,7 @@ class Thread:
         self.conversation: Conversation | None = None
         self.state = state
         self.results: dict[str, ToolMessage] = {}
+        self.sent: dict[str, Sent] = {}
         self.waiting: list[Checkpoint] = []
         self.held: frozenset[str] = frozenset()
         self._answers: dict[str, Call] = {}
@@ -190,6 +193,8 @@ class ThreadStore:
             state = json.dumps(to_jsonable_python(thread.state.data, serialize_unknown=True, inf_nan_mode="strings"))
             waiting = _CHECKPOINTS.dump_python(thread.waiting, mode="json", by_alias=True) if thread.waiting else []
             kept = {"gates": self._gates(), "waiting": waiting, "state": thread.state.beside()}
+            if thread.sent:
+                kept["sent"] = {name: sent.kept() for name, sent in thread.sent.items()}
             beside = json.dumps({name: part for name, part in kept.items() if part is not None})
             self.journal.begin_save_thread(
                 self._thread_id, self._texts, state, beside_json=beside, parameters=self._tools.parameters()
@@ -214,6 +219,11 @@ class ThreadStore:
         thread.messages = _MESSAGES.validate_python(record.messages)
         if record.state is not None:
             thread.state.restore(record.state, record.beside.get("state"))
+        sent = record.beside.get("sent", {})
+        for message in thread.messages:
+            if isinstance(message, UserMessage) and message.id in sent:
+                said = recalled(message.content, sent[message.id])
+                thread.sent.update({message.id: said} if said else {})
         made = {call.id for call in tool_calls(thread.messages)}
         for stored in record.undelivered:
             if stored.call in made:

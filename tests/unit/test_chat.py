@@ -12,6 +12,7 @@ from hitl_nb.agui._messages import check
 from hitl_nb.cards._record import bundle
 from hitl_nb.errors import SessionBusyError, UsageError
 from hitl_nb.session import Suggestion
+from hitl_nb.session._attached import recalled
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
 
@@ -69,6 +70,52 @@ async def test_a_person_sees_their_words_and_what_goes_with_them_by_name_and_say
     await runs[-1]
     assert [part.type for part in agent.inputs[1].messages[0].content] == ["text", "text", "image"]
     assert agent.inputs[1].messages[0].content[0].text == "Look again"
+
+
+@pytest.mark.parametrize("takes", [True, False])
+async def test_a_chat_of_an_earlier_kernel_shows_what_went_with_a_message_and_the_agent_gets_what_it_got(
+    tmp_path, takes
+):
+    (tmp_path / "plot.png").write_bytes(PNG)
+    (tmp_path / "note.txt").write_text("remember\n\nthe milk")
+    things = [pd.DataFrame({"a": [1, 2]}), tmp_path / "plot.png", tmp_path / "note.txt"]
+
+    def kernel(agent):
+        agent.takes_images = takes
+        return Session(agent, thread_id="talk", journal=tmp_path / "j.sqlite")
+
+    first = ScriptedAgent([says("ok"), says("fine")])
+    before = kernel(first)
+    await before.start("Look\n\nat this", attachments=things)
+    await before.run("And?")
+    again = ScriptedAgent([says("as before"), says("again")])
+    after = kernel(again)
+    shown = bundle([(entry, None) for entry in after.chat()._recalled()])
+    assert shown["text/plain"].split("\n")[:6] == [
+        "You: Look",
+        "│",
+        "│ at this",
+        "│ \N{PAPERCLIP} table of 2 rows",
+        "│ \N{PAPERCLIP} plot.png",
+        "│ \N{PAPERCLIP} note.txt",
+    ]
+    assert ("<img" in shown["text/html"]) is takes
+    assert "remember" not in shown["text/plain"]
+    await after.run("Still there?")
+    assert again.inputs[0].messages[:3] == first.inputs[1].messages[:3]
+    after.take_back()
+    assert after.take_back() == "And?"
+    assert after.last_said == before.sent_in(first.inputs[0].messages[0]) or not takes
+    assert after.last_said.words == "Look\n\nat this"
+    assert [each.text for each in after.last_said.attachments][2] == "[file note.txt]\nremember\n\nthe milk"
+    check(after.messages)
+
+
+async def test_what_was_said_is_one_text_where_a_secret_has_been_taken_out_of_it():
+    content = "Look\n\n[file key.txt]\nit is •••"
+    kept = {"words": 4, "attached": [["key.txt", 30]]}
+    assert recalled(content, kept) is None
+    assert recalled(content, {**kept, "attached": [["key.txt", len(content) - 6]]}).words == "Look"
 
 
 async def test_what_cannot_be_attached_is_told():
