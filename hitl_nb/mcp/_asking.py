@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from hitl_nb._calls import AnswerType, Call, Handle
 from hitl_nb._schema import MISSING, JsonSchemaValidator, validator_for
 from hitl_nb.cards import Approval, Form, Row, argument_rows, markdown, row_props
-from hitl_nb.errors import InvalidValue, ToolDefinitionError
+from hitl_nb.errors import Cancelled, InvalidValue, ToolDefinitionError
 from hitl_nb.interrupts import Options, decided, question
 from hitl_nb.people import Person
 
@@ -189,6 +189,12 @@ class ServerAddress(Approval):
         return _with_link(argument_rows(self.call))
 
 
+class ServerStep(ServerAddress):
+    """An address where something has to be done first; whoever has done it says so."""
+
+    confirm: ClassVar[str] = "Done, go on"
+
+
 def _with_link(rows: Sequence[Row]) -> list[Row]:
     """Make a link of the address where its text shows to where it goes; all others stay text."""
     return [replace(row, tree=tuple(_link(row.text))) if row.label == "address" else row for row in rows]
@@ -203,7 +209,13 @@ def _link(address: str) -> list[Any]:
 
 
 async def asked(
-    server: str, params: Any, *, tool: str = "", people: Person | list[Person] | None, timeout: float | None
+    server: str,
+    params: Any,
+    *,
+    tool: str = "",
+    people: Person | list[Person] | None,
+    timeout: float | None,
+    opened: Callable[[Call], None] | None = None,
 ) -> dict[str, Any] | None:
     """Ask a person what a server asks.
 
@@ -213,6 +225,7 @@ async def asked(
         tool: The tool that asks, where the client knows.
         people: Who is asked.
         timeout: Seconds until the question expires.
+        opened: Gets the question, where an address is to be dealt with before the server goes on.
 
     Returns:
         What was entered; None for an address that the person has agreed to.
@@ -221,17 +234,34 @@ async def asked(
         ToolDefinitionError: It asks for what the protocol does not allow; nobody was asked.
         Exception: As `interrupt`.
     """
-    call, about, options = put(server, params, tool=tool, people=people, timeout=timeout)
+    call, about, options = put(server, params, tool=tool, people=people, timeout=timeout, first=opened is not None)
+    if opened is not None:
+        opened(call)
     asking = asyncio.ensure_future(decided(call, about, options))
+    if opened is not None:
+        loop = asyncio.get_running_loop()
+
+        def decided_elsewhere() -> None:
+            loop.call_soon_threadsafe(_stop_asking, asking, call)
+
+        Handle.of(call).when_decided(decided_elsewhere)
     try:
         answer = await asyncio.shield(asking)
     except asyncio.CancelledError:
+        if asking.cancelled() and call.outcome == "superseded":
+            raise Cancelled(str(call.reason)) from None
         # The tool call has ended, or the session: whoever sits before the card reads why it is closed.
         Handle.of(call).close("cancelled", "nobody waits for this answer any more")
         asking.cancel()
         await asyncio.wait([asking])
         raise
     return answer if about is None else None
+
+
+def _stop_asking(asking: asyncio.Future[Any], call: Call) -> None:
+    """Wait no longer for somebody who is at it, where the server has said itself that it is done."""
+    if call.outcome == "superseded":
+        asking.cancel()
 
 
 def put(
@@ -241,8 +271,17 @@ def put(
     tool: str = "",
     people: Person | list[Person] | None = None,
     timeout: float | None = None,
+    first: bool = False,
 ) -> tuple[Call, dict[str, str] | None, Options]:
     """Return the question, what it is about, and how it is asked; all as for `asked`.
+
+    Args:
+        server: As there.
+        params: As there.
+        tool: As there.
+        people: As there.
+        timeout: As there.
+        first: Whether the server goes on only once this is done.
 
     Raises:
         ToolDefinitionError: It asks for what the protocol does not allow.
@@ -256,12 +295,13 @@ def put(
     else:
         # The older era says `requestedSchema`, the newer one `requested_schema`.
         checks = Requested(getattr(params, "requestedSchema", None) or getattr(params, "requested_schema", None) or {})
+    render = ServerStep if first else ServerForm if about is None else ServerAddress
     options = Options(
         name=server,
         # The headline is ours: what follows are the server's own words.
-        title=f"{server} asks" + (f", for {tool}" if tool else ""),
+        title=f"{server} {'needs this first' if first else 'asks'}" + (f", for {tool}" if tool else ""),
         kind="mcp",
-        render=ServerForm if about is None else ServerAddress,
+        render=render,
         people=people,
         timeout=timeout,
     )

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from hitl_nb._library import library
-from hitl_nb.mcp._elicitation import elicitation
+from hitl_nb.mcp._elicitation import Elicitation, elicitation
 from hitl_nb.mcp._session import session_class
 from hitl_nb.people import Person
 
@@ -79,6 +79,11 @@ def _session(released: Any, people: Any, timeout: float | None, *streams: Any, *
     async def answer(context: Any, params: Any) -> Any:
         return await answers(context, params, _Named(session.server_name or "the server", session.tool_name))
 
+    async def required(params: Any, **options: Any) -> Any:
+        assert isinstance(answers, Elicitation)
+        return await answers.required(params, server=session.server_name or "the server", **options)
+
+    answer.required = required  # type: ignore[attr-defined]
     session = session_class()(*streams, **{**options, "elicitation_callback": answer})
     if session.patience is None:
         session.patience = _patience.get()

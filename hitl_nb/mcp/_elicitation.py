@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from hitl_nb._calls import Call
 from hitl_nb._library import library
 from hitl_nb._text import logger
 from hitl_nb._waiting import loop_answers
@@ -17,6 +18,7 @@ _log = logger()
 
 _INVALID_PARAMS: Final = -32602
 _INTERNAL: Final = -32603
+
 
 Callback: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
 """What each client library takes, with the arguments of its own."""
@@ -51,12 +53,26 @@ class Elicitation:
             raise UsageError(reply.message)
         return reply
 
+    async def required(self, params: Any, *, tool: str, opened: Callable[[Call], None], server: str = "") -> Any:
+        """Ask whether what a server wants first is done at an address (error -32042).
+
+        Args:
+            params: What it says, and the address.
+            tool: The tool that waits for it.
+            opened: Gets the question.
+            server: What the server is called; default: as the questions of its own.
+
+        Returns:
+            As for a question of its own.
+        """
+        return await self._answer(params, server or self._server, tool, opened)
+
     def __repr__(self) -> str:
         return f"elicitation({self._server!r})"
 
-    async def _answer(self, params: Any, server: str, tool: str) -> Any:
+    async def _answer(self, params: Any, server: str, tool: str, opened: Callable[[Call], None] | None = None) -> Any:
         types = library("mcp.types", extra="mcp", what="Answering a server's questions")
-        ask = partial(asked, server, params, tool=tool, people=self._people, timeout=self._timeout)
+        ask = partial(asked, server, params, tool=tool, people=self._people, timeout=self._timeout, opened=opened)
         try:
             content = await _at_home(ask)
         except ToolDefinitionError as error:

@@ -6,11 +6,12 @@ the time of a request stands still while a question is open.
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final, Protocol
 
+from hitl_nb._calls import Call, Handle
 from hitl_nb._library import library
 
 
@@ -31,6 +32,9 @@ def ElicitingSession(  # noqa: N802 - stands where `ClientSession` stands
     Also, a question is closed when nobody waits for its answer any more: the tool call that it belongs to has ended,
     was stopped or has timed out, the server has withdrawn it, or the session is closed. A call that is given up is
     cancelled at the server. A person's time is not the tool's: it does not count towards ``read_timeout_seconds``.
+
+    A server that wants something done at an address first (error -32042) gets its request again once a person has said
+    that it is done, or the server itself; whoever says no leaves the error as it is.
 
     Args:
         read_stream: As for ``mcp.ClientSession``, like all that follow.
@@ -124,6 +128,125 @@ def _set(clock: asyncio.Timeout, until: float | None) -> None:
         clock.reschedule(until)
 
 
+# -- what a server wants done first ---------------------------------------------------------------------------------
+#
+# Error -32042: it cannot go on before something is done at an address, and has not asked but said so. The protocol
+# leaves to the client what comes then. Here a person is shown each address and says when it is done; the request is
+# sent again after that. A server may tell by itself that it is done (``notifications/elicitation/complete``): then
+# nobody has to say so, and its card is closed. What was asked for has not run before, so nothing runs twice.
+
+_REQUIRED: Final = -32042
+
+_ROUNDS: Final = 10
+"""How often one request is answered so: a server that is never content is not to keep a person for ever."""
+
+
+class AsksForSteps(Protocol):
+    """What a callback has that can do this; `hitl_nb.mcp.elicitation` gives one."""
+
+    def __call__(self, params: Any, *, tool: str, opened: Callable[[Call], None]) -> Awaitable[Any]:
+        """Ask whether it is done; `opened` gets the question."""
+
+
+class Required:
+    """What a session's server wants done first, and what of it is done.
+
+    Args:
+        ask: Asks a person; None where the session's callback cannot.
+    """
+
+    def __init__(self, ask: AsksForSteps | None) -> None:
+        self._ask = ask
+        self._waiting: list[dict[str, _Errand]] = []
+
+    async def done_for(self, error: Exception, tool: str) -> bool:
+        """Have done what an error names.
+
+        Args:
+            error: What a request came to.
+            tool: The tool that was called, for the headline.
+
+        Returns:
+            Whether the request can be sent again; False for any other error, and where somebody has said no.
+
+        Raises:
+            McpError: Nobody could be asked; of ``mcp``.
+        """
+        steps = _errands_of(error)
+        if self._ask is None or not steps:
+            return False
+        self._waiting.append(steps)
+        try:
+            for step in steps.values():
+                if not await self._is_done(self._ask, step, tool):
+                    return False
+        finally:
+            self._waiting.remove(steps)
+        return True
+
+    async def _is_done(self, ask: AsksForSteps, step: "_Errand", tool: str) -> bool:
+        if step.done:
+            return True
+        reply = await ask(step, tool=tool, opened=step.opened)
+        if step.done:
+            return True
+        if hasattr(reply, "code"):
+            raise an_error(reply.code, reply.message)
+        return bool(reply.action == "accept")
+
+    def complete(self, message: Any) -> None:
+        """Take a message of the server; one that says what is done, of something that is asked for, closes its card."""
+        notice = getattr(message, "root", message)
+        if type(notice).__name__ != "ElicitCompleteNotification":
+            return
+        about = notice.params
+        number = getattr(about, "elicitationId", None) or getattr(about, "elicitation_id", None)
+        for steps in self._waiting:
+            if number in steps:  # the protocol: any other is ignored
+                steps[number].complete()
+
+
+def an_error(code: int, words: str) -> Exception:
+    """Return the error that a request comes to, of the ``mcp`` that is installed."""
+    mcp, types = (library(name, extra="mcp", what="A client session") for name in ("mcp", "mcp.types"))
+    older = hasattr(mcp, "McpError")
+    error: Exception = mcp.McpError(types.ErrorData(code=code, message=words)) if older else mcp.MCPError(code, words)
+    return error
+
+
+class _Errand:
+    """An address that a server wants opened, as in a question of its own."""
+
+    mode: Final = "url"
+
+    def __init__(self, step: Mapping[str, object]) -> None:
+        self.message, self.url = str(step["message"]), str(step["url"])
+        self.done = False
+        self._call: Call | None = None
+
+    def opened(self, call: Call) -> None:
+        self._call = call
+
+    def complete(self) -> None:
+        self.done = True
+        if self._call is not None:
+            Handle.of(self._call).close("superseded", "the server says that this is done")
+
+
+def _errands_of(error: Exception) -> dict[str, _Errand]:
+    """Return what an error lists; nothing where it is another error, or lists what the protocol does not allow."""
+    found = getattr(error, "error", None)
+    if getattr(found, "code", None) != _REQUIRED:
+        return {}
+    try:
+        return {str(step["elicitationId"]): _Errand(step) for step in found.data["elicitations"]}  # type: ignore[union-attr]
+    except (LookupError, TypeError):
+        return {}
+
+
+# -- the session itself ---------------------------------------------------------------------------------------------
+
+
 @functools.cache
 def session_class() -> Any:
     """Return the class of what `ElicitingSession` makes, of the ``mcp`` that is installed.
@@ -133,7 +256,8 @@ def session_class() -> Any:
     """
     # From where it is defined: `mcp.ClientSession` may be another one for a while (`elicitation_for_crewai`).
     released = library("mcp.client.session", extra="mcp", what="A client session")
-    types = library("mcp.types", extra="mcp", what="A client session")
+    mcp, types = (library(name, extra="mcp", what="A client session") for name in ("mcp", "mcp.types"))
+    errors: type[Exception] = mcp.McpError if hasattr(mcp, "McpError") else mcp.MCPError
 
     class Session(released.ClientSession):  # type: ignore[misc, name-defined]
         """Its released form up to 1.x answers one request after the other, in the task that reads."""
@@ -144,6 +268,9 @@ def session_class() -> Any:
             super().__init__(read, write, **others)
             self.patience = _seconds(read_timeout_seconds)
             self.waiting = Waiting()
+            self.required = Required(getattr(others.get("elicitation_callback"), "required", None))
+            self._heard: Any = self._message_handler  # type: ignore[has-type]  # of the library, which is looked up
+            self._message_handler = self._hear
             self.server_name = ""
             self.tool_name: str | None = None
 
@@ -165,6 +292,27 @@ def session_class() -> Any:
             *others: Any,
             **more: Any,
         ) -> Any:
+            for _ in range(_ROUNDS):
+                try:
+                    return await self._sent(request, result_type, request_read_timeout_seconds, *others, **more)
+                except errors as error:
+                    about = getattr(getattr(request, "root", request), "params", None)
+                    if not await self.required.done_for(error, str(getattr(about, "name", "") or "")):
+                        raise
+            return await self._sent(request, result_type, request_read_timeout_seconds, *others, **more)
+
+        async def _hear(self, message: Any) -> None:
+            self.required.complete(message)
+            await self._heard(message)
+
+        async def _sent(
+            self,
+            request: Any,
+            result_type: Any,
+            request_read_timeout_seconds: timedelta | float | None,
+            *others: Any,
+            **more: Any,
+        ) -> Any:
             given = _seconds(request_read_timeout_seconds)
             limit = self.patience if given is None else given
             number = getattr(self, "_request_id", None)
@@ -174,7 +322,8 @@ def session_class() -> Any:
                         return await super().send_request(request, result_type, None, *others, **more)
             except TimeoutError as error:
                 await self._give_up(request, number)
-                raise _too_late(f"Nothing came of {_named(request)} in {limit} seconds.") from error
+                words = f"Nothing came of {_named(request)} in {limit} seconds."
+                raise an_error(408 if hasattr(mcp, "McpError") else -32001, words) from error
             except asyncio.CancelledError:
                 await self._give_up(request, number)
                 raise
@@ -222,10 +371,3 @@ def _seconds(limit: timedelta | float | None) -> float | None:
 
 def _named(request: Any) -> str:
     return type(getattr(request, "root", request)).__name__
-
-
-def _too_late(words: str) -> Exception:
-    mcp, types = (library(name, extra="mcp", what="A client session") for name in ("mcp", "mcp.types"))
-    older = hasattr(mcp, "McpError")
-    error: Exception = mcp.McpError(types.ErrorData(code=408, message=words)) if older else mcp.MCPError(-32001, words)
-    return error

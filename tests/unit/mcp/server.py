@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 import anyio
-from mcp import types
+from mcp import UrlElicitationRequiredError, types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
@@ -13,6 +13,9 @@ ran: list[tuple[str, dict[str, Any]]] = []
 
 _numbers: list[int] = []
 """The questions of `ask`, by the numbers of their requests."""
+
+_done: set[str] = set()
+"""What was done at an address."""
 
 _stopped: list[str] = []
 """The calls that were cancelled from outside."""
@@ -34,6 +37,8 @@ def server() -> "Server[Any, Any]":
             types.Tool(name="order", description="Orders, and asks for whom.", inputSchema={"type": "object"}),
             types.Tool(name="take_back", inputSchema={"type": "object"}),
             types.Tool(name="stopped", inputSchema={"type": "object"}),
+            types.Tool(name="files", inputSchema={"type": "object"}),
+            types.Tool(name="sign_in", inputSchema={"type": "object"}),
             types.Tool(
                 name="delete",
                 title="Delete an order",
@@ -49,6 +54,23 @@ def server() -> "Server[Any, Any]":
             ran.append((name, arguments))
             return [types.TextContent(type="text", text=f"deleted {arguments['n']}")]
         request = made.request_context.request_id
+        if name == "files":
+            steps = [
+                types.ElicitRequestURLParams(
+                    message=f"Sign in: {step}.", url=f"https://{step}.example/login", elicitationId=step
+                )
+                for step in arguments["first"]
+                if step not in _done
+            ]
+            if steps:
+                raise UrlElicitationRequiredError(steps)
+            ran.append((name, arguments))
+            return [types.TextContent(type="text", text="your files")]
+        if name == "sign_in":  # what a browser would do, elsewhere
+            _done.update(arguments["at"])
+            for step in arguments["tell"]:
+                await session.send_elicit_complete(step, related_request_id=request)
+            return [types.TextContent(type="text", text="signed in")]
         if name == "stopped":
             return [types.TextContent(type="text", text=str(_stopped))]
         if name == "take_back":
