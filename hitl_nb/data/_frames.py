@@ -127,10 +127,12 @@ def numpy() -> Any:
 
 
 def rows_of(found: object, dtype: str | None = None) -> Rows:
+    """Return what is found as an array of numpy."""
     return cast("Rows", numpy().asarray(found, dtype=dtype))
 
 
 def refused(column: Column, value: object, why: str = "") -> InvalidValue:
+    """Return the error that says why a column cannot hold a value."""
     because = f": {why}" if why else ""
     return InvalidValue(
         f"`{column.name}` ({column.dtype}) cannot hold {text_of(value)} exactly{because}. "
@@ -171,10 +173,16 @@ COMPARE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 
 def meaningless(column: Column, operator: str) -> InvalidValue:
+    """Return the error that says that a condition means nothing for a column."""
     return InvalidValue(f"`{operator}` means nothing for `{column.name}` ({column.dtype}).")
 
 
 def check_operator(column: Column, operator: Operator) -> None:
+    """Check that an operator means something for a column.
+
+    Raises:
+        InvalidValue: It does not.
+    """
     if operator in ("missing", "present"):
         return
     if operator in ("<", "<=", ">", ">=") and column.kind not in ORDERED:
@@ -253,22 +261,32 @@ class RecordsFrame:
         return self._values[self.columns[place].name]
 
     def labels(self, rows: Rows) -> list[str] | None:
+        """Return the labels of rows to read; None where rows have none but their number."""
         return None
 
     def label(self, row: int) -> object:
+        """Return the label of a row as the library has it; None where rows have none but their number."""
         return None
 
     def values(self, place: int, rows: Rows) -> list[object]:
+        """Return cells of a column."""
         column = self._of(place)
         return [column[row] for row in rows.tolist()]
 
     def cells(self, place: int, rows: Rows) -> list[Cell]:
+        """Return cells of a column as they are shown."""
         return [cell_of(value) for value in self.values(place, rows)]
 
     def cell(self, place: int, value: object) -> Cell:
+        """Return a value of a column as it is shown."""
         return cell_of(value)
 
     def stored(self, place: int, value: object) -> object:
+        """Return a value as the column would have it; None is nothing.
+
+        Raises:
+            InvalidValue: The column cannot hold exactly this.
+        """
         column = self.columns[place]
         if value is None:
             if None in self._of(place):
@@ -280,6 +298,11 @@ class RecordsFrame:
         return value
 
     def read(self, place: int, text: str) -> object:
+        """Return what was typed for a column, as the column would have it.
+
+        Raises:
+            InvalidValue: It cannot be read, or the column cannot hold exactly this.
+        """
         return self.stored(place, typed(self.columns[place].kind, text))
 
     def _now(self, place: int, edits: Edits) -> list[object]:
@@ -289,6 +312,11 @@ class RecordsFrame:
         return found
 
     def mask(self, place: int, operator: Operator, text: str, edits: Edits) -> Rows:
+        """Return for each row whether it meets a condition.
+
+        Raises:
+            InvalidValue: The condition means nothing for this column.
+        """
         column = self.columns[place]
         check_operator(column, operator)
         return self._tested(self._now(place, edits), self._test(column, operator, text))
@@ -312,6 +340,11 @@ class RecordsFrame:
         return rows_of([test(value) for value in values], "bool")
 
     def order(self, place: int, descending: bool, edits: Edits) -> Rows:
+        """Return the positions of the rows sorted by a column, stable, nothing last.
+
+        Raises:
+            InvalidValue: The values have no order.
+        """
         values: list[Any] = self._now(place, edits)
         there = [row for row, value in enumerate(values) if not null_of(value)]
         try:
@@ -323,11 +356,13 @@ class RecordsFrame:
         return rows_of([*there, *(row for row, value in enumerate(values) if null_of(value))], "int64")
 
     def numbers(self, place: int, edits: Edits) -> Rows | None:
+        """Return the column as floats, for a histogram; None where it is no number."""
         if self.columns[place].kind not in ("int", "float"):
             return None
         return rows_of([float("nan") if null_of(value) else value for value in self._now(place, edits)], "float64")
 
     def built(self, keep: Rows | None, edits: Edits) -> object:
+        """Return the table with these cells and rows: same type, index, dtypes, names, order."""
         items = list(self._items)
         for place, (rows, values) in edits.items():
             for row, value in zip(rows, values, strict=True):

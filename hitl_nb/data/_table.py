@@ -9,8 +9,7 @@ from typing import Any, Final
 from hitl_nb._calls import equal, print_of
 from hitl_nb.data._cells import EDITABLE
 from hitl_nb.data._frames import Frame, RecordsFrame, is_records
-from hitl_nb.data._pandas import ArrowFrame, PandasFrame
-from hitl_nb.data._polars import PolarsFrame
+from hitl_nb.data._libraries import ArrowFrame, PandasFrame, PolarsFrame
 from hitl_nb.errors import UsageError
 
 
