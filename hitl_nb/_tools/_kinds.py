@@ -250,6 +250,9 @@ class InterruptHandler:
     enabled: Callable[[Interrupt], object] | None
     """Whether this is about an interrupt; None: about all."""
 
+    undo: float = 0
+    """Seconds in which the answer of a card can be taken back."""
+
     def takes(self, interrupt: Interrupt) -> bool:
         """Whether this is about `interrupt`; an `enabled` that raises takes nothing (the default card does)."""
         if self.enabled is None:
@@ -267,6 +270,7 @@ def on_interrupt(
     render: Renderer | None = None,
     handler: Callable[[Call], Awaitable[object]] | None = None,
     enabled: Callable[[Interrupt], object] | None = None,
+    undo: float = 0,
 ) -> InterruptHandler:
     """Say how the checkpoints of an agent are drawn and handled.
 
@@ -279,9 +283,11 @@ def on_interrupt(
         handler: An async callable that gets the `Call` before the session's people: it may answer
             (``call.respond(value)``), refuse (``call.cancel()``), or return to let them.
         enabled: Gets the AG-UI ``Interrupt`` and gives True for those that this is about.
+        undo: Seconds in which an answer that was given at a card can be taken back there; until then nothing counts.
 
     Raises:
         ToolDefinitionError: Something of this cannot be called.
+        UsageError: `undo` is no number of seconds.
     """
     for name, value in (("render", render), ("handler", handler), ("enabled", enabled)):
         if value is not None and not callable(value):
@@ -289,7 +295,7 @@ def on_interrupt(
                 f"`{name}` of `on_interrupt` is `{value!r}`, which cannot be called. "
                 "Write `on_interrupt(render=Approval)` or `on_interrupt(handler=my_async_function)`."
             )
-    return InterruptHandler(render=render, handler=handler, enabled=enabled)
+    return InterruptHandler(render=render, handler=handler, enabled=enabled, undo=grace_of(undo))
 
 
 class ToolBox:

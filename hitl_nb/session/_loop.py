@@ -270,7 +270,10 @@ class Loop:
 
     def _call_of(self, checkpoint: Checkpoint) -> Call:
         handler = self._context.tools.handler_of(checkpoint.interrupt)
-        return checkpoint.call(thread_id=self._context.thread_id, render=handler.render if handler else None)
+        call = checkpoint.call(thread_id=self._context.thread_id, render=handler.render if handler else None)
+        if handler is not None:
+            Handle.of(call).grace.seconds = handler.undo
+        return call
 
     async def _decide(self, questions: list[PendingCall], *, replayed: bool = False) -> bool:
         """Decide a round; gives whether the agent is to be run again."""

@@ -204,7 +204,7 @@ async def talk(ada: people.NotebookPerson, agent: agents.Agent) -> sessions.Repl
     """A conversation, and who takes part in it."""
     rules = people.Policy(people.allow("row_count"), people.deny("pay", when=lambda args: args.amount > 10**6))
     four_eyes = people.AllOf(ada, people.Escalate(people.Remember(ada), after=60, to=people.ScriptedPerson([True])))
-    own = on_interrupt(render=card, handler=ada, enabled=lambda interrupt: interrupt.id == "a")
+    own = on_interrupt(render=card, handler=ada, enabled=lambda interrupt: interrupt.id == "a", undo=5)
     session = Session(PlanFlow, [pay, count, plan, by_model, by_schema], interrupts=own, people=[rules, four_eyes])
     for other in (Session(agent), Session(Mine()), Session("https://example.org/agent", journal=None)):
         reveal_type(other.start("Hello", if_busy="wait"))  # Run

@@ -16,13 +16,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hitl_nb import Call, Journal, approve, ask, gate, human_in_the_loop, pending, use
+from hitl_nb import Call, Journal, Session, approve, ask, gate, human_in_the_loop, on_interrupt, pending, use
 from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.cards._clicks import Clicks
 from hitl_nb.errors import Expired, NotApproved, UsageError
 from hitl_nb.journal import open_journal
 from hitl_nb.people import AllOf
+from tests.unit.test_agent_checkpoints import Interrupting, stop
 from tests.unit.yes.world import Clock
 
 UNDO, TIMEOUT = 3.0, 5.0
@@ -292,6 +293,29 @@ async def test_a_gate_in_code_and_a_tool_have_their_moment_too():
 
     ask_date = human_in_the_loop(name="ask_date", parameters={"properties": {}}, undo=2)
     assert Handle.of(ask_date.call("c", "ask_date")).grace.seconds == 2
+
+
+async def test_what_an_agent_has_stopped_at_has_its_moment_too():
+    asked = asyncio.get_running_loop().create_future()
+
+    class Looks(Ada):
+        async def __call__(self, call: Call) -> None:
+            asked.set_result(call)
+            await super().__call__(call)
+
+    agent = Interrupting(stop("a"))
+    run = Session(agent, interrupts=on_interrupt(undo=60), people=[Looks()], journal=None).start("go")
+    page = Page(await asked)
+    page.send("respond", value={"edits": []})
+    assert page.call.held is not None
+    page.send("undo")
+    assert (page.call.held, page.call.decided, len(agent.inputs)) == (None, False, 1)
+    page.send("respond", value={"edits": []})
+    Handle.of(page.call).grace.end()
+    await run
+    assert (page.call.outcome, len(agent.inputs)) == ("answered", 2)
+    with pytest.raises(UsageError, match="Write `undo=5`"):
+        on_interrupt(undo=-1)
 
 
 async def test_time_that_is_up_is_never_a_yes_where_it_was_taken_back():
