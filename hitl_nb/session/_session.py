@@ -486,7 +486,7 @@ class Session:
                 f"This thread was restored with open calls: {', '.join(waiting)}. Write `await session.resume()` to "
                 'have them asked again, or `session.run(..., if_busy="decline")` to close them.'
             )
-        self._thread.close("superseded")
+        self._thread.close("superseded", self._context.store.end)
 
     def _require_loop(self) -> None:
         try:

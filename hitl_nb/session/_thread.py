@@ -8,7 +8,7 @@ in one run, before anything else is said. The tool calls behind it are the agent
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ag_ui.core import Message, ToolCall, ToolMessage, UserMessage
 from pydantic import TypeAdapter
@@ -137,20 +137,30 @@ class Thread:
         self.pair()
         return given
 
-    def close(self, ending: Outcome) -> None:
-        """Leave a history that every provider takes, and nothing undecided, whatever the run left."""
+    def close(self, ending: Outcome, end: "Callable[[Call, Outcome], None] | None" = None) -> None:
+        """Leave a history that every provider takes, and nothing undecided, whatever the run left.
+
+        Args:
+            ending: How what is open is closed.
+            end: Closes a call; default: here alone.
+        """
+        end = end or _close
         for checkpoint in self.unanswered:
             call = checkpoint.unasked()
             Handle.of(call).open_now(checkpoint.args)
-            Handle.of(call).close(ending)
+            end(call, ending)
             self.take(call, checkpoint)
         self.messages = self.proven.without_torn_calls(self.messages)
         for tool_call in open_calls(self.proven.rest(self.messages)):
             if tool_call.id not in self.held:
                 call = Call(id=tool_call.id, name=tool_call.function.name)
-                Handle.of(call).close(ending)
+                end(call, ending)
                 self.results[call.id] = result_of(call)
         self.pair()
+
+
+def _close(call: Call, ending: Outcome) -> None:
+    Handle.of(call).close(ending)
 
 
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
@@ -177,7 +187,8 @@ class ThreadStore:
         self._saved: Grown[Message] = Grown()
         self._texts: list[str] = []
         """The JSON text of each message that was saved last."""
-        self._asked: dict[str, OpenCall] = {}
+        self._asked: dict[tuple[str, str], OpenCall] = {}
+        """Kind and id of a call → the question that an earlier kernel has left open."""
         self.notes: list[str] = []
         """What the screen of the next run has to say about it."""
         self.untold = False
@@ -225,6 +236,7 @@ class ThreadStore:
                 said = recalled(message.content, sent[message.id])
                 thread.sent.update({message.id: said} if said else {})
         made = {call.id for call in tool_calls(thread.messages)}
+        self._asked = {("tool", it.id): it for it in record.open if it.kind == "tool"}
         for stored in record.undelivered:
             if stored.call in made:
                 self.untold = self.untold or stored.outcome not in _ENDED_WITH_THE_RUN
@@ -255,7 +267,7 @@ class ThreadStore:
         for checkpoint in waiting:
             last = next((row for row in reversed(rows) if _is_asking(row, checkpoint)), None)
             if isinstance(last, OpenCall) and MASK not in json.dumps(last.args):
-                self._asked[checkpoint.id] = last
+                self._asked["interrupt", checkpoint.id] = last
             elif last is not None and (call := self._decided(checkpoint, last)) is not None:
                 thread.take(call, checkpoint)
                 self.untold = self.untold or call.outcome not in _ENDED_WITH_THE_RUN
@@ -278,8 +290,26 @@ class ThreadStore:
 
     def asked_before(self, call: Call) -> None:
         """Take a call for another asking of the question that an earlier kernel has left open."""
-        if self.journal is not None and (stored := self._asked.get(call.id)) is not None:
+        if self.journal is not None and (stored := self._asked.get((call.kind, call.id))) is not None:
             self.journal.adopt(call, stored)
+
+    def end(self, call: Call, ending: Outcome) -> None:
+        """Close a call, and the question that an earlier kernel has left open; what has an answer by now has that."""
+        stored = None if self.journal is None else self._asked.get((call.kind, call.id))
+        if self.journal is None or stored is None:
+            _close(call, ending)
+            return
+        self.journal.adopt(call, stored)
+        answered = self.journal.winner(call)
+        if (
+            answered is not None
+            and not answered.redacted
+            and not (answered.approved and answered.tool in self._gates())
+        ):
+            Handle.of(call).adopt(answered, mine=True)
+            return
+        _close(call, ending)
+        self.journal.begin_answered(call)
 
     def _gates(self) -> list[str]:
         return [name for name in self._tools.names if isinstance(self._tools.get(name), GateTool)]

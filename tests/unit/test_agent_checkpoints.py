@@ -435,3 +435,27 @@ async def test_after_a_restart_what_was_answered_is_told_and_what_was_open_is_as
     session = Session(agent, people=[ScriptedPerson([])], thread_id="t", journal=Journal(path))
     await session.run("more")
     assert resumed(agent, 0) == []
+
+
+async def test_a_new_message_after_a_restart_closes_what_was_open_also_in_the_journal(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    stops = [Interrupt(id=i, reason="approval", message=f"{i}?", metadata={"about": i}) for i in "ab"]
+    session = Session(Events(outcome=stops), people=[waits], thread_id="t", journal=Journal(path))
+    run = session.start("go")
+    while len(session.pending) < 2:
+        await asyncio.sleep(0)
+    session.journal.close()
+    with suppress(Exception):
+        run.stop()
+        await run.settled()
+    agent = ScriptedAgent([says("never mind"), says("ok")])
+    session = Session(agent, people=[ScriptedPerson([])], thread_id="t", journal=Journal(path))
+    reply = await session.run("more", if_busy="decline")
+    assert resumed(agent, 0) == [("a", "cancelled", None), ("b", "cancelled", None)]
+    assert reply.text == "ok"
+    assert list(session.journal.to_frame()["outcome"]) == ["superseded", "superseded"]
+    assert session.journal.load_thread("t").open == []
+    assert session.journal.verify().ok
+    session.journal.close()
+    session = Session(ScriptedAgent([says("again")]), people=[ScriptedPerson([])], thread_id="t", journal=Journal(path))
+    assert (await session.run("and more")).text == "again"

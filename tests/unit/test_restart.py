@@ -13,7 +13,8 @@ from contextlib import suppress
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from hitl_nb import Journal, Session, gate, human_in_the_loop
+from hitl_nb import Call, Journal, Session, gate, human_in_the_loop
+from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.agui._messages import check
 from hitl_nb.errors import JournalError, RunStopped, SessionBusyError
@@ -108,6 +109,25 @@ async def test_a_new_message_on_open_calls_is_refused_or_closes_them(path):
         await session.run("more")
     await session.run("more", if_busy="decline")
     assert json.loads(agent.results(0)["call_1"])["status"] == "superseded"
+    (call,) = session.journal.to_frame().to_dict("records")
+    assert (call["id"], call["outcome"]) == ("call_1", "superseded")
+
+
+async def test_what_somebody_has_answered_since_the_restart_is_told_and_not_closed(path):
+    await leave_open(path, [calls("ask", question="a?"), calls("ask", question="b?")])
+    agent, session = restarted(path, says("ok"))
+    with Journal(path, thread="t") as elsewhere:
+        stored = elsewhere.load_thread("t").open[0]
+        call = Call(id=stored.id, name="ask", thread_id="t")
+        Handle.of(call).open_now({"question": "a?"})
+        elsewhere.adopt(call, stored)
+        call.respond("A", by="ada")
+        elsewhere.answered(call)
+    await session.run("more", if_busy="decline")
+    told = agent.results(0)
+    assert told["call_1"] == "A"
+    assert json.loads(told["call_2"])["status"] == "superseded"
+    assert list(session.journal.to_frame()["outcome"]) == ["answered", "superseded"]
 
 
 async def test_a_gate_that_was_not_passed_is_asked_again_and_one_that_was_is_not_run_again(path):
