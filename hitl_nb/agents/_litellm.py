@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ag_ui.core import AssistantMessage, Message
 
@@ -74,6 +74,22 @@ UNUSUAL = frozenset({*CUT, EMPTY})
 # -- a reply while it streams ---------------------------------------------------------------------------------------
 
 
+class Heard(NamedTuple):
+    """What one chunk has brought."""
+
+    thought: str
+    """New words of its thoughts, for people."""
+
+    words: str
+    """New words."""
+
+    pieces: "list[tuple[Any, Fields]]"
+    """Fragments of calls, each with what of it goes back with the call."""
+
+
+_NOTHING = Heard("", "", [])
+
+
 class Reply:
     """What one reply of a model has brought so far, beside its words and calls.
 
@@ -113,41 +129,46 @@ class Reply:
         }
         return {key: value for key, value in found.items() if value}
 
-    def feed(self, chunk: Any) -> str:
-        """Take a chunk of litellm's; gives the new words of its thoughts, for people."""
+    def feed(self, chunk: Any) -> "Heard":
+        """Take a chunk of litellm's; gives what is new in it."""
         if not chunk.choices:
-            return ""
+            return _NOTHING
         choice = chunk.choices[0]
-        self.finish_reason = choice.finish_reason or self.finish_reason
-        delta = choice.delta
-        if content := delta.content:
+        self.finish_reason = _field(choice, "finish_reason") or self.finish_reason
+        return self.hear(_field(choice, "delta"))
+
+    def hear(self, delta: Any) -> "Heard":
+        """Take a delta, or a whole message; gives what is new in it."""
+        if content := _field(delta, "content"):
             self._words.append(content)
-        for piece in delta.tool_calls or ():
-            self._feed_call(piece)
-        self._items += getattr(delta, "reasoning_items", None) or ()
-        special = getattr(delta, "provider_specific_fields", None)
+        pieces = [(piece, self._feed_call(piece)) for piece in _field(delta, "tool_calls") or ()]
+        if items := _field(delta, "reasoning_items"):
+            self._items += items
+        special = _field(delta, "provider_specific_fields")
         if isinstance(special, dict):
             self._signatures += special.get("thought_signatures") or ()
-        blocks = getattr(delta, "thinking_blocks", None) or ()
-        text = getattr(delta, "reasoning_content", None)
+        blocks = _field(delta, "thinking_blocks") or ()
+        text = _field(delta, "reasoning_content")
         if not isinstance(text, str):
-            text = "".join(str(block.get("thinking") or "") for block in blocks)
+            text = "".join(str(block.get("thinking") or "") for block in blocks) if blocks else ""
         for block in blocks:
             self._feed_block(block)
         if text:
             self._thoughts.append(text)
-        return text
+        return Heard(text, content or "", pieces)
 
-    def see(self, details: object) -> None:
+    def see(self, details: Iterable[object]) -> None:
         """Take the `reasoning_details` of a chunk below litellm's."""
-        for detail in details if isinstance(details, list) else ():
+        for detail in details:
             if isinstance(detail, dict):
                 _add_detail(self._details, detail)
 
-    def _feed_call(self, piece: Any) -> None:
-        index = getattr(piece, "index", None)
+    def _feed_call(self, piece: Any) -> Fields:
+        index = _field(piece, "index")
         call_id = self._at[index] = piece.id or self._at.get(index, "")
-        self.calls.setdefault(call_id, {}).update(extra_of(piece))
+        extra = extra_of(piece)
+        self.calls.setdefault(call_id, {}).update(extra)
+        return extra
 
     def _feed_block(self, block: Mapping[str, object]) -> None:
         if block.get("type") == "redacted_thinking":
@@ -162,11 +183,22 @@ class Reply:
         last["signature"] = block.get("signature") or last["signature"]
 
 
+def thoughts_of(message: Mapping[str, object]) -> Fields:
+    """Return what of a message in OpenAI's form, or of a call in it, is its provider's, and not ours."""
+    found = {key: message[key] for key in (*_OF_MESSAGES, "extra_content") if message.get(key)}
+    special = message.get("provider_specific_fields")
+    signed = {key: it for key, it in special.items() if "signature" in key and it} if isinstance(special, dict) else {}
+    return {**found, **({"provider_specific_fields": signed} if signed else {})}
+
+
 def extra_of(piece: object) -> Fields:
     """Return what a fragment of a call says that goes back with the call."""
-    places = (piece, _field(piece, "function"))
-    found = ((key, _field(place, key)) for place in places for key in _OF_CALLS)
-    return {key: value for key, value in found if isinstance(value, dict) and value}
+    found: Fields = {}
+    for place in (piece, _field(piece, "function")):
+        for key in _OF_CALLS:
+            if (value := _field(place, key)) and isinstance(value, dict):
+                found[key] = value
+    return found
 
 
 _GROWS = ("text", "summary")
@@ -194,18 +226,21 @@ class Listening:
 
     Args:
         stream: What ``acompletion(stream=True)`` has given.
+        reply: What hears it; default: a new one.
 
     Attributes:
         reply: What has been heard so far.
-        thought: The new words of its thoughts, in the chunk that came last.
+        heard: What the chunk that came last has brought.
+        details: The `reasoning_details` that have come, which litellm's chunks leave out; for whoever takes them away.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, reply: Reply | None = None) -> None:
         self._stream = stream
         self._refusal: list[str] = []
         self._tapped = False
-        self.reply = Reply(str(getattr(stream, "custom_llm_provider", None) or ""))
-        self.thought = ""
+        self.reply = reply or Reply(str(getattr(stream, "custom_llm_provider", None) or ""))
+        self.details: list[object] = []
+        self.heard = _NOTHING
 
     def __aiter__(self) -> "Listening":
         return self
@@ -218,7 +253,7 @@ class Listening:
             delta = chunk.choices[0].delta
             delta.content = "".join([delta.content or "", *self._refusal])
             self._refusal.clear()
-        self.thought = self.reply.feed(chunk)
+        self.heard = self.reply.feed(chunk)
         return chunk
 
     def _tap(self) -> None:
@@ -230,7 +265,9 @@ class Listening:
     def _see(self, chunk: object) -> None:
         choices = _field(chunk, "choices")
         delta = _field(choices[0], "delta") if choices else None
-        self.reply.see(_field(delta, "reasoning_details"))
+        if isinstance(details := _field(delta, "reasoning_details"), list):
+            self.reply.see(details)
+            self.details += details
         if isinstance(refusal := _field(delta, "refusal"), str) and refusal:
             self._refusal.append(refusal)
 
@@ -336,7 +373,21 @@ def _key(text: str, calls: list[str]) -> object:
 
 
 def _field(thing: object, name: str) -> Any:
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+    """What a dict, or an object of litellm's or openai's, has under a name; None if it has nothing.
+
+    A pydantic model is asked where it keeps its fields: its own ``__getattr__`` takes 3 µs to say that there is none,
+    and of each fragment of a call there are a dozen that it has not.
+    """
+    if isinstance(thing, dict):
+        return thing.get(name)
+    try:
+        more = thing.__pydantic_extra__  # type: ignore[attr-defined]  # a model has it
+    except AttributeError:
+        return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+    fields = thing.__dict__
+    if name in fields:
+        return fields[name]
+    return more.get(name) if more else None
 
 
 def sendable(messages: Iterable[object], provider: str, thoughts: Thoughts) -> list[Fields]:

@@ -6,7 +6,7 @@ answers them and runs the agent again with the history, which is the loop.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from typing import Protocol
+from typing import Any
 
 from ag_ui.core import (
     PROTOCOL_VERSION,
@@ -42,10 +42,10 @@ from hitl_nb.agents._litellm import (
     EMPTY,
     FINISHED,
     UNUSUAL,
+    Heard,
     Listening,
     Reply,
     Thoughts,
-    extra_of,
     provider_of,
     sealed,
     sendable,
@@ -112,8 +112,8 @@ class ChatAgent:
         try:
             async with aclosing(Listening(await self._ask(input))) as chunks:
                 reply = _Answer(input)
-                async for chunk in chunks:
-                    for event in reply.feed(chunk, chunks.thought):
+                async for _ in chunks:
+                    for event in reply.feed(chunks.heard):
                         yield event
                     if chunks.reply.finish_reason is not None:
                         # litellm goes on for up to seconds after the last word: it builds the whole response again.
@@ -126,7 +126,7 @@ class ChatAgent:
         outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=reply.calls.ids or None)
         yield RunFinishedEvent(thread_id=input.thread_id, run_id=input.run_id, outcome=outcome)
 
-    async def _ask(self, input: RunAgentInput) -> AsyncGenerator["_Chunk", None]:  # noqa: A002
+    async def _ask(self, input: RunAgentInput) -> AsyncGenerator[Any, None]:  # noqa: A002
         options = {"tools": [_openai_tool(tool) for tool in input.tools or ()], **self._options}
         choice = input.forwarded_props.get("toolChoice") if isinstance(input.forwarded_props, dict) else None
         if choice is not None:
@@ -138,7 +138,7 @@ class ChatAgent:
             del options["tool_choice"]
         where = {key: self._options.get(key) for key in ("custom_llm_provider", "api_base")}
         messages = openai_messages(input.messages, self._system, provider_of(self._litellm, self._model, **where))
-        stream: AsyncGenerator[_Chunk, None] = await self._litellm.acompletion(
+        stream: AsyncGenerator[Any, None] = await self._litellm.acompletion(
             model=self._model, messages=messages, stream=True, **options
         )
         return stream
@@ -216,28 +216,25 @@ class _Answer:
         self._thinking = ""
         """The id of the message of thoughts that is open."""
 
-    def feed(self, chunk: "_Chunk", thought: str) -> Iterator[Event]:
-        if thought:
-            yield from self._think(thought)
-        if not chunk.choices:  # usage, or a content filter's remark
-            return
-        choice = chunk.choices[0]
-        if choice.delta.content or choice.delta.tool_calls:
+    def feed(self, heard: Heard) -> Iterator[Event]:
+        if heard.thought:
+            yield from self._think(heard.thought)
+        if self._thinking and (heard.words or heard.pieces):
             yield from self._stop_thinking()
-        if text := choice.delta.content:
+        if heard.words:
             if not self._talking:
                 self._talking = True
                 yield TextMessageStartEvent(message_id=self._id, role="assistant")
-            yield TextMessageContentEvent(message_id=self._id, delta=text)
-        for piece in choice.delta.tool_calls or ():
+            yield TextMessageContentEvent(message_id=self._id, delta=heard.words)
+        for piece, extra in heard.pieces:
             function = getattr(piece, "function", None)
             if function is None:  # a custom tool of OpenAI's, which nobody here has offered
                 continue
             index: int | None = getattr(piece, "index", None)
             name, arguments = function.name or "", function.arguments or ""
-            extra = extra_of(piece)
-            fragment = Fragment(index=index, id=piece.id or "", name=name, arguments=arguments, extra=extra)
-            yield from self.calls.feed(fragment)
+            yield from self.calls.feed(
+                Fragment(index=index, id=piece.id or "", name=name, arguments=arguments, extra=extra)
+            )
 
     def finish(self, reply: Reply) -> Iterator[Event]:
         yield from self._stop_thinking()
@@ -265,25 +262,3 @@ class _Answer:
             yield ReasoningMessageEndEvent(message_id=self._thinking)
             yield ReasoningEndEvent(message_id=self._thinking)
             self._thinking = ""
-
-
-class _Piece(Protocol):
-    """A fragment of a call; an `index` and a `function` are not always there."""
-
-    id: str | None
-
-
-class _Delta(Protocol):
-    content: str | None
-    tool_calls: Sequence[_Piece] | None
-
-
-class _Choice(Protocol):
-    delta: _Delta
-    finish_reason: str | None
-
-
-class _Chunk(Protocol):
-    """What of litellm's chunks is read here; it ships no types that mypy can follow."""
-
-    choices: Sequence[_Choice]

@@ -12,6 +12,8 @@ under an id that cannot be trusted is told after the run, when the whole message
 
 import asyncio
 import importlib
+import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
@@ -103,7 +105,7 @@ class FlowAgent:
         flow = self._fresh()
         translator, thoughts = _Translator(input.messages), Thoughts(input.messages)
         yield RunStartedEvent(thread_id=input.thread_id, run_id=input.run_id, protocol_version=PROTOCOL_VERSION)
-        events: asyncio.Queue[_BusEvent | None] = asyncio.Queue()
+        events = _Mailbox()
         task = asyncio.create_task(_kickoff(flow, input, events, thoughts), name=f"hitl_nb flow {input.run_id}")
         try:
             while (event := await events.get()) is not None:
@@ -140,11 +142,9 @@ _TOOL_IS_RUNNING = {"tool_usage_started": True, "tool_usage_finished": False, "t
 async def _kickoff(
     flow: AnyFlow,
     input: RunAgentInput,  # noqa: A002 - AG-UI's name
-    events: "asyncio.Queue[_BusEvent | None]",
+    events: "_Mailbox",
     thoughts: Thoughts,
 ) -> None:
-    loop = asyncio.get_running_loop()
-
     kickoff = Kickoff()
 
     def sink(source: object, event: _BusEvent) -> None:
@@ -154,15 +154,42 @@ async def _kickoff(
             kickoff.enter(str(event.method_name))
         elif kind in _TOOL_IS_RUNNING:
             in_tool(_TOOL_IS_RUNNING[kind])
-        # Sync methods of a Flow emit from worker threads.
         if source is flow:
-            loop.call_soon_threadsafe(events.put_nowait, event)
+            events.put(event)
 
     try:
         with _quiet_console(), _streaming_into(sink, flow), hearing(_crewai_module("litellm"), thoughts):
             await flow.kickoff_async(inputs=_inputs(input))
     finally:
-        loop.call_soon_threadsafe(events.put_nowait, None)
+        events.put(None)
+
+
+class _Mailbox:
+    """What a Flow's events pass through, in the order in which they arise, also those of its worker threads.
+
+    A loop is woken from its own thread for nothing; from another one it takes two system calls, which is what most of a
+    fragment would cost here.
+    """
+
+    def __init__(self) -> None:
+        self._loop, self._home = asyncio.get_running_loop(), threading.get_ident()
+        self._events: deque[_BusEvent | None] = deque()
+        self._rung = asyncio.Event()
+
+    def put(self, event: "_BusEvent | None") -> None:
+        """Take an event, from any thread; None is the end."""
+        self._events.append(event)
+        if threading.get_ident() == self._home:
+            self._rung.set()
+        else:  # a sync method
+            self._loop.call_soon_threadsafe(self._rung.set)
+
+    async def get(self) -> "_BusEvent | None":
+        """Return the oldest; waits for one."""
+        while not self._events:
+            self._rung.clear()
+            await self._rung.wait()
+        return self._events.popleft()
 
 
 def _inputs(input: RunAgentInput) -> _Json:  # noqa: A002
