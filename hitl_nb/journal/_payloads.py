@@ -110,8 +110,7 @@ def payload_of(event: str, columns: Columns) -> dict[str, str]:
     stays = _STAYS.get(event)
     if stays is None:
         return {}
-    found = {name: columns.get(name) for name in _PARTS if name not in stays}
-    return {name: str(text) for name, text in found.items() if text is not None}
+    return {name: str(columns[name]) for name in _PARTS if columns.get(name) is not None and name not in stays}
 
 
 def has_words(event: str, columns: Columns) -> bool:

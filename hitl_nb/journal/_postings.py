@@ -336,7 +336,7 @@ class Postings:
         """Return what rings when anything is asked or answered."""
         return self._store.bell()
 
-    def decisions(self, questions: list[int]) -> set[int]:
+    def decisions(self, questions: Sequence[int]) -> set[int]:
         """Return which of these questions have an answer."""
         found: set[int] = set()
         for first in range(0, len(questions), 500):
@@ -408,7 +408,8 @@ class Watcher:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="hitl_nb inbox", daemon=True)
                 self._thread.start()
-        self._look()
+        # Only for this one: each of a thousand that begin to wait would look for all the others as well.
+        self._look([question])
 
         def stop() -> None:
             with self._changed:
@@ -420,9 +421,10 @@ class Watcher:
 
         return stop
 
-    def _look(self) -> None:
+    def _look(self, questions: Sequence[int] | None = None) -> None:
+        """Look for answers to these questions; default: to all that somebody waits for."""
         with self._changed:
-            mine = list(self._waiting)
+            mine = list(self._waiting) if questions is None else questions
         found = self._postings.decisions(mine) if mine else ()
         for question in found:
             with self._changed:

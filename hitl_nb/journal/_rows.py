@@ -37,6 +37,9 @@ class _About:
     shown: str | None = None
     """Its arguments as JSON text, as they were when it was asked."""
 
+    nameless: str = ""
+    """The same, if no name in it says that a value is a secret; nor does one in any part of it then."""
+
 
 class RowWriter:
     """Makes the columns of events.
@@ -86,8 +89,11 @@ class RowWriter:
 
     def _args(self, call: Call, arguments: str, facts: TypeFacts, checks: object) -> str:
         if call.args is not None and call.asked_at is not None:
-            self._about[call].shown = text = json_text(call.args)
-            return self._clean(call.args, facts, text)
+            about = self._about[call]
+            about.shown = text = json_text(call.args)
+            names = names_a_secret(text)
+            about.nameless = "" if names else text
+            return self._clean(call.args, facts, text, names=names)
         # Never validated, so no schema can say for sure where in it a secret stands.
         learn_from_text(arguments, checks, into=self.secrets)
         if facts.hider is None:
@@ -99,7 +105,9 @@ class RowWriter:
         """Return the columns of a decision."""
         facts = facts_of(call.answer_type)
         given = json_text(decision.answer) if decision.approves else None
-        answer = None if given is None else self._clean(decision.answer, facts, given)
+        # What is answered is a part of what was shown, as a rule: not looked through twice.
+        names = False if given is not None and given in self._about[call].nameless else None
+        answer = None if given is None else self._clean(decision.answer, facts, given, names=names)
         # A string travels verbatim, all else as its JSON; see `encode`.
         clean = self.secrets.scrub_text(decision.result)
         result = clean if answer is None or answer == given else encode(json.loads(answer))
@@ -145,12 +153,12 @@ class RowWriter:
         clean = self.secrets.scrub_text(result)
         return {**self.call(call), "result": storable(clean), "redacted": _redacted(result=clean)}
 
-    def _clean(self, value: object, facts: TypeFacts, text: str | None = None) -> str:
-        """The JSON text of a value (`text`, if it is at hand) without secrets."""
+    def _clean(self, value: object, facts: TypeFacts, text: str | None = None, *, names: bool | None = None) -> str:
+        """The JSON text of a value (`text`, if it is at hand) without secrets; `names`: if a name in it may be one's."""
         text = json_text(value) if text is None else text
         if MASK in text:
             self.secrets.add_typed(value)
-        if facts.hider is not None or names_a_secret(text):
+        if facts.hider is not None or (names_a_secret(text) if names is None else names):
             found: list[object] = []
             text = (facts.hider or NAMES).hide_text(text, found)
             self.secrets.add(found)

@@ -106,6 +106,10 @@ def bare_listen(address: str, count: int) -> list[float]:
 # -- what waiting costs -----------------------------------------------------------------------------------------------
 
 
+QUIET = 0.01
+"""The share of a core at which nothing is left of the asking."""
+
+
 async def share_of_a_core(seconds: float) -> float:
     """How much this process works while it waits."""
     begin, wall = time.process_time(), time.perf_counter()
@@ -121,11 +125,11 @@ async def waits(place: str, count: int, seconds: float) -> None:
             await asyncio.sleep(0.2)
         # A thousand that are asked at once ring a thousand times, and are heard for some seconds after.
         shares = [await share_of_a_core(seconds)]
-        while len(shares) < 8 and (len(shares) < 2 or shares[-1] < shares[-2] / 2):
+        while len(shares) < 8 and (len(shares) < 2 or max(shares[-2:]) > QUIET):
             shares.append(await share_of_a_core(seconds))
-        begun = f"{100 * shares[0]:.2f} % in the first {seconds:g} s"
+        begun = f"{100 * shares[0]:.2f} % in the first {seconds:g} s, the last after {seconds * (len(shares) - 1):g} s"
         kind = "PostgreSQL" if "://" in place else "SQLite"
-        tell(f"{kind}, CPU of a core while {count:,} questions wait", 100 * shares[-1], unit="%", note=begun)
+        tell(f"{kind}, CPU of a core while {count:,} questions wait", 100 * shares[-1], 1, unit="%", note=begun)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
