@@ -9,6 +9,12 @@ whole calls out of what its provider streams with `CallAssembler`.
 from hitl_nb._doors import all_at_home
 from hitl_nb.agents._call_assembler import CallAssembler, Fragment
 from hitl_nb.agents._litellm import FINISHED as FINISHED
+from hitl_nb.agents._litellm import Heard as Heard
+from hitl_nb.agents._litellm import Listening as Listening
+from hitl_nb.agents._litellm import Reply as Reply
+from hitl_nb.agents._litellm import provider_of as provider_of
+from hitl_nb.agents._litellm import taken_by as taken_by
+from hitl_nb.agents._litellm import thoughts_of as thoughts_of
 from hitl_nb.agents._protocol import Agent
 from hitl_nb.agents._protocol import AnyAgent as AnyAgent
 from hitl_nb.agents._protocol import agent_of as agent_of

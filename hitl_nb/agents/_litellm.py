@@ -413,7 +413,14 @@ def _sendable(message: Any, provider: str, thoughts: Thoughts) -> Fields:
         sent.pop("tool_calls", None)
         sent.setdefault("content", "")
     kept = unsealed(given.get("encrypted_value") or of_message, provider)
-    return {**sent, **{key: value for key, value in kept.items() if not sent.get(key)}}
+    return taken_by(provider, {**sent, **{key: value for key, value in kept.items() if not sent.get(key)}})
+
+
+def taken_by(provider: str, message: Fields) -> Fields:
+    """Return a message without the thoughts that this provider refuses."""
+    if provider not in _WANTS_NO_TEXT or "reasoning_content" not in message:
+        return message
+    return {key: value for key, value in message.items() if key != "reasoning_content"}
 
 
 def _sendable_call(call: Any, provider: str, of_calls: Mapping[str, str]) -> Fields:
@@ -454,9 +461,12 @@ def hearing(litellm: ModuleType, thoughts: Thoughts) -> Iterator[None]:
 
 def provider_of(litellm: ModuleType, model: object, **where: Any) -> str:
     """Return who is asked, by litellm's name; empty if it cannot tell."""
-    name = str(model)
+    name, aliases = str(model), litellm.model_alias_map
     try:
-        provider: str = litellm.get_llm_provider(litellm.model_alias_map.get(name, name), **where)[1]
+        # Not `get`: while a session is recorded, or replayed, every name is an alias, and only litellm's own look-up
+        # is told so.
+        name = aliases[name] if name in aliases else name  # noqa: SIM401
+        provider: str = litellm.get_llm_provider(name, **where)[1]
     except Exception:  # it raises what its callers are to see, of many types
         return ""
     return provider

@@ -27,6 +27,7 @@ from hitl_nb._calls import Call, Decision, Handle, Outcome, confirmed
 from hitl_nb._encoding import encode_instead
 from hitl_nb._schema import learn_from_text, shared_start
 from hitl_nb._secrets import KnownSecrets
+from hitl_nb.agents import thoughts_of
 from hitl_nb.errors import InvalidValue, ScriptError
 from hitl_nb.interrupts import OneOf, SomeOf
 from hitl_nb.journal import RowWriter, json_text
@@ -51,6 +52,9 @@ class Exchange:
 
     finish: str | None = None
     """The finish reason, if it is not the usual one."""
+
+    thoughts: dict[str, Any] = field(default_factory=dict)
+    """What it thought, and wants back: as litellm's messages have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +159,8 @@ def _written_turns(turns: list[Exchange]) -> Iterator[dict[str, object]]:
         same = shared_start(before["messages"], turn.request["messages"])
         request["messages"] = [{"same": same}] * bool(same) + turn.request["messages"][same:]
         finish = {"finish": turn.finish} if turn.finish else {}
-        yield {"request": request, "reply": [_written_part(part) for part in turn.parts], **finish}
+        thoughts = {"thoughts": turn.thoughts} if turn.thoughts else {}
+        yield {"request": request, **thoughts, "reply": [_written_part(part) for part in turn.parts], **finish}
         before = turn.request
 
 
@@ -166,14 +171,20 @@ def _read_turns(plain: list[dict[str, Any]]) -> Iterator[Exchange]:
         first, *rest = request["messages"] or [{}]
         if "same" in first:
             request["messages"] = before["messages"][: first["same"]] + rest
-        yield Exchange(request=request, parts=[_read_part(part) for part in turn["reply"]], finish=turn.get("finish"))
+        yield Exchange(
+            request=request,
+            parts=[_read_part(part) for part in turn["reply"]],
+            finish=turn.get("finish"),
+            thoughts=turn.get("thoughts", {}),
+        )
         before = request
 
 
 def _written_part(part: Part) -> dict[str, object]:
     if isinstance(part, Says):
         return {"says": part.text}
-    return {"calls": part.name, "id": part.id, **_written_arguments(part.arguments)}
+    extra = {"extra": part.extra} if part.extra else {}
+    return {"calls": part.name, "id": part.id, **_written_arguments(part.arguments), **extra}
 
 
 def _written_arguments(text: str) -> dict[str, object]:
@@ -190,10 +201,8 @@ def _written_arguments(text: str) -> dict[str, object]:
 def _read_part(part: dict[str, Any]) -> Part:
     if "says" in part:
         return Says(text=part["says"])
-    if "raw" in part:
-        return Calls(name=part["calls"], id=part["id"], arguments=part["raw"])
-    arguments = (_unspaced if part.get("compact") else _spaced)(part["args"])
-    return Calls(name=part["calls"], id=part["id"], arguments=arguments)
+    arguments = part["raw"] if "raw" in part else (_unspaced if part.get("compact") else _spaced)(part["args"])
+    return Calls(name=part["calls"], id=part["id"], arguments=arguments, extra=part.get("extra", {}))
 
 
 def _spaced(args: object) -> str:
@@ -212,10 +221,8 @@ def _written_answer(answer: Answer) -> dict[str, object]:
 
 # -- a request as plain JSON ---------------------------------------------------------------------------------------
 
-_OF_A_MESSAGE: Final = frozenset(
-    "id created created_at timestamp provider_specific_fields reasoning_content thinking_blocks annotations".split()
-)
-"""Left out of messages: what a model thought is not what it said, and few agents send it back."""
+_OF_A_MESSAGE: Final = frozenset("id created created_at timestamp provider_specific_fields annotations".split())
+"""Left out of messages; what a model thought and gets back is in them: `thoughts_of`."""
 
 _OF_OPTIONS: Final = frozenset("stream stream_options max_retries timeout extra_headers headers client".split())
 """How a request travels, not what it asks."""
@@ -278,6 +285,7 @@ def learn_calls(secrets: KnownSecrets | None, request: Mapping[str, Any], made: 
 
 def _message(message: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
     kept = {name: part for name, part in message.items() if part is not None and name not in _OF_A_MESSAGE}
+    kept |= thoughts_of(message)
     calls = kept.pop("tool_calls", None) or []
     if calls and not kept.get("content"):
         kept.pop("content", None)  # "" or null: providers differ, and mean the same
@@ -291,7 +299,8 @@ def _message(message: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
 def _call(call: dict[str, Any], ids: dict[str, str]) -> dict[str, object]:
     number = ids.setdefault(call.get("id") or "", f"call_{len(ids) + 1}")
     function = call.get("function") or {}
-    return {"id": number, "name": function.get("name"), **_arguments(function.get("arguments"))}
+    called = {"id": number, "name": function.get("name"), **_arguments(function.get("arguments"))}
+    return {**called, **thoughts_of(call)}
 
 
 def _options(options: Mapping[str, object]) -> dict[str, object]:

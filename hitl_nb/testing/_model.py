@@ -12,10 +12,10 @@ import importlib.util
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from hitl_nb._library import library
@@ -97,6 +97,9 @@ class ModelReply:
     finish: str | None = None
     """The finish reason; None gives the usual one."""
 
+    thoughts: Mapping[str, Any] = field(default_factory=dict)
+    """What it thought, as litellm's deltas have it."""
+
     @property
     def finish_reason(self) -> str:
         """``tool_calls`` or ``stop``, unless it says another."""
@@ -158,6 +161,8 @@ def _chunks(reply: ModelReply) -> Iterator[object]:
         choice = types.StreamingChoices(index=0, delta=delta, finish_reason=finish)
         return types.ModelResponseStream(id=reply.message_id, model="scripted", choices=[choice])
 
+    if reply.thoughts:
+        yield chunk(types.Delta(role="assistant", **reply.thoughts))
     index = 0
     for part in reply.parts:
         if isinstance(part, Says):
@@ -178,6 +183,8 @@ def _call_deltas(call: Calls, index: int, size: int) -> Iterator[object]:
         function = types.Function(name=call.name if first else None, arguments=piece)
         call_id = call.id if first else None
         tool_call = types.ChatCompletionDeltaToolCall(id=call_id, type="function", index=index, function=function)
+        for key, value in call.extra.items() if first else ():
+            setattr(tool_call, key, value)
         yield types.Delta(tool_calls=[tool_call])
 
 
@@ -185,10 +192,12 @@ def _response(reply: ModelReply) -> object:
     types = _litellm_types()
 
     tool_calls = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}, **call.extra}
         for call in reply.calls
     ]
-    message = types.Message(role="assistant", content=reply.text or None, tool_calls=tool_calls or None)
+    message = types.Message(
+        role="assistant", content=reply.text or None, tool_calls=tool_calls or None, **reply.thoughts
+    )
     choice = types.Choices(finish_reason=reply.finish_reason, index=0, message=message)
     usage = types.Usage(prompt_tokens=1, completion_tokens=1, total_tokens=2)
     return types.ModelResponse(id=reply.message_id, model="scripted", choices=[choice], usage=usage)

@@ -12,7 +12,7 @@ from ag_ui.core import Event, ToolCallArgsEvent, ToolCallStartEvent
 from pydantic_core import to_json
 
 from hitl_nb._calls import Call, Handle, decisions_watched
-from hitl_nb.agents import CallAssembler, Fragment
+from hitl_nb.agents import CallAssembler, Fragment, Heard, Listening, Reply, provider_of, taken_by
 from hitl_nb.people import Person, declared, people_replaced
 from hitl_nb.testing._case import (
     LEFT_OPEN,
@@ -42,31 +42,19 @@ class ReplyCollector:
     """
 
     def __init__(self, tools: list[str]) -> None:
+        self.heard = Reply()
+        """What there is beside words and calls."""
         self._calls = CallAssembler("", (), tools)
         self._order: list[Says | str] = []
         """Texts, and the ids of calls."""
         self._made: dict[str, Calls] = {}
-        self._reason: str | None = None
         self._finished = False
 
-    def add(self, chunk: Any) -> None:
-        """Take one chunk of a stream."""
-        if not chunk.choices:
-            return
-        choice = chunk.choices[0]
-        self._add(choice.delta)
-        self._reason = choice.finish_reason or self._reason
-
-    def add_all(self, response: Any) -> None:
-        """Take a reply that is not streamed."""
-        choice = response.choices[0]
-        self._add(choice.message)
-        self._reason = choice.finish_reason
-
-    def _add(self, delta: Any) -> None:
-        if delta.content:
-            self._say(delta.content)
-        for piece in delta.tool_calls or ():
+    def add(self, heard: Heard) -> None:
+        """Take what `heard` has found in one chunk of a stream, or in a whole reply."""
+        if heard.words:
+            self._say(heard.words)
+        for piece, extra in heard.pieces:
             function = getattr(piece, "function", None)
             if function is not None:
                 fragment = Fragment(
@@ -74,8 +62,15 @@ class ReplyCollector:
                     id=piece.id or "",
                     name=function.name or "",
                     arguments=_as_json_text(function.arguments),
+                    extra=extra,
                 )
                 self._take(self._calls.feed(fragment))
+
+    def add_all(self, response: Any) -> None:
+        """Take a reply that is not streamed."""
+        choice = response.choices[0]
+        self.heard.finish_reason = choice.finish_reason
+        self.add(self.heard.hear(choice.message))
 
     def _say(self, text: str) -> None:
         last = self._order[-1] if self._order else None
@@ -97,13 +92,18 @@ class ReplyCollector:
         """Return what was said until now; no more can be added after that."""
         if not self._finished:
             self._finished = True
-            self._take(self._calls.finish(self._reason))
-        return [part if isinstance(part, Says) else self._made[part] for part in self._order]
+            self._take(self._calls.finish(self.heard.finish_reason))
+        extras = self._calls.extras
+        return [
+            part if isinstance(part, Says) else replace(self._made[part], extra=extras.get(part, {}))
+            for part in self._order
+        ]
 
     @property
     def finish(self) -> str | None:
         """The finish reason, if it is not the usual one."""
-        return None if self._reason in (None, "tool_calls", "stop") else self._reason
+        reason = self.heard.finish_reason
+        return None if reason in (None, "tool_calls", "stop") else reason
 
 
 def _as_json_text(arguments: object) -> str:
@@ -158,7 +158,12 @@ class SessionRecording:
     def _case(self) -> Case:
         numbers = _Numbers()
         turns = [
-            Exchange(request=request, parts=[numbers.part(part) for part in reply.parts()], finish=reply.finish)
+            Exchange(
+                request=request,
+                parts=[numbers.part(part) for part in reply.parts()],
+                finish=reply.finish,
+                thoughts=reply.heard.fields,
+            )
             for request, reply in self._turns
         ]
         for turn in turns:
@@ -273,10 +278,13 @@ def _real_models(recording: SessionRecording) -> object:
         async def astreaming(self, **call: Any) -> AsyncIterator[object]:
             with recording._requested(call) as collector:
                 with directly():
-                    stream = await litellm.acompletion(**_handed_on(call))
+                    stream = Listening(await litellm.acompletion(**_handed_on(litellm, call)), collector.heard)
                 try:
                     async for chunk in stream:
-                        collector.add(chunk)
+                        collector.add(stream.heard)
+                        if stream.details and chunk.choices:
+                            # The agent's own litellm is to find them, too: this one has left them out.
+                            chunk.choices[0].delta.reasoning_details, stream.details = stream.details, []
                         yield chunk
                 finally:
                     # An agent that has heard enough stops reading.
@@ -285,30 +293,33 @@ def _real_models(recording: SessionRecording) -> object:
         def streaming(self, **call: Any) -> Iterator[object]:
             with recording._requested(call) as collector:
                 with directly():
-                    stream = litellm.completion(**_handed_on(call))
+                    stream = litellm.completion(**_handed_on(litellm, call))
                 for chunk in stream:
-                    collector.add(chunk)
+                    collector.add(collector.heard.feed(chunk))
                     yield chunk
 
         async def acompletion(self, **call: Any) -> object:
             with recording._requested(call) as collector:
                 with directly():
-                    response = await litellm.acompletion(**_handed_on(call))
+                    response = await litellm.acompletion(**_handed_on(litellm, call))
                 collector.add_all(response)
                 return response
 
         def completion(self, **call: Any) -> object:
             with recording._requested(call) as collector:
                 with directly():
-                    response = litellm.completion(**_handed_on(call))
+                    response = litellm.completion(**_handed_on(litellm, call))
                 collector.add_all(response)
                 return response
 
     return Handler()
 
 
-def _handed_on(call: dict[str, Any]) -> dict[str, object]:
+def _handed_on(litellm: Any, call: dict[str, Any]) -> dict[str, object]:
     """Return the call as the user made it, as far as litellm tells a custom provider."""
+    # The agent was told that a recorder is asked, and could not know what the real provider refuses.
+    provider = provider_of(litellm, call["model"], api_base=call.get("api_base"))
+    messages = [taken_by(provider, it) if isinstance(it, dict) else it for it in call["messages"]]
     own = {
         name: value
         for name, value in (call.get("litellm_params") or {}).items()
@@ -322,4 +333,4 @@ def _handed_on(call: dict[str, Any]) -> dict[str, object]:
         "client": call.get("client"),
     }
     given = {name: value for name, value in (own | named).items() if value is not None and value is not False}
-    return {"model": call["model"], "messages": call["messages"], **given, **call["optional_params"]}
+    return {"model": call["model"], "messages": messages, **given, **call["optional_params"]}

@@ -103,7 +103,9 @@ class Replay:
             turn = self._turn(comparable(as_request(messages, options)))
         except ReplayMismatch as mismatch:
             raise _as_litellm_error(mismatch) from None
-        return ModelReply(message_id=f"replayed-{next(_numbers)}", parts=turn.parts, finish=turn.finish)
+        return ModelReply(
+            message_id=f"replayed-{next(_numbers)}", parts=turn.parts, finish=turn.finish, thoughts=turn.thoughts
+        )
 
     def _turn(self, request: dict[str, Any]) -> Exchange:
         left, _ = self._left()

@@ -1,8 +1,8 @@
 """What a scripted model does in one turn: says something, calls tools, or both."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pydantic_core import to_jsonable_python
 
@@ -28,6 +28,9 @@ class Calls:
 
     id: str | None = None
     """The call's id; None gives ``call_1``, ``call_2``, … in the order of the script."""
+
+    extra: Mapping[str, object] = field(default_factory=dict)
+    """What else the provider says of it, and wants back with it: Gemini's signatures."""
 
 
 Part = Says | Calls

@@ -1,5 +1,6 @@
 """What a model thought goes back to it, word for word: a server of each kind refuses the thread otherwise."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ from litellm import acompletion
 
 from hitl_nb import Session, human_in_the_loop
 from hitl_nb.agents import ChatAgent
-from hitl_nb.testing import ScriptedPerson
+from hitl_nb.testing import ScriptedPerson, record, replay
 from tests.flow import strict
 from tests.flow.strict import StrictServer, serving
 from tests.flow.valid import Recorded
@@ -177,6 +178,51 @@ async def test_another_provider_is_not_told_what_this_one_thought(agent_of, tmp_
     calling = [message for message in server.bodies[-1]["messages"] if message.get("tool_calls")]
     assert calling
     assert all(message.keys() <= {"role", "content", "tool_calls"} for message in calling)
+
+
+@pytest.mark.parametrize("agent_of", [chat_agent, flow_agent], ids=lambda it: it.__name__)
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda it: it.name)
+async def test_a_recorded_case_keeps_them_and_the_model_of_the_replay_gets_them_back(provider, agent_of, tmp_path):
+    path = tmp_path / "case.json"
+
+    async def north(call):
+        call.respond("north", by="ada")
+
+    async def talk(url):
+        session = Session(agent_of(provider, url), tools=[ask], people=[north], journal=None)
+        reply = await session.run("Paint a wall")
+        return reply.text, [message.content for message in reply.messages if message.role == "reasoning"]
+
+    with serving(StrictServer([provider.asks(1, QUESTION), provider.says("Noted.")], provider.rule)) as server:
+        with record(path):
+            assert await talk(server.url) == ("Noted.", [provider.shown] if provider.shown else [])
+        assert not server.refusals
+    asked, again = json.loads(path.read_text())["turns"]
+    thought = {**asked.get("thoughts", {}), **asked["reply"][-1].get("extra", {})}
+    assert thought
+    sent = next(message for message in again["request"]["messages"] if "tool_calls" in message)
+    assert thought.items() <= {**sent, **sent["tool_calls"][0]}.items()
+    with replay(path):  # which compares each request with the one of then
+        assert await talk("http://127.0.0.1:9") == ("Noted.", [provider.shown] if provider.shown else [])
+
+
+async def test_a_provider_that_refuses_its_own_words_is_not_told_them_while_it_is_recorded(tmp_path):
+    groq = Provider(
+        name="Groq",
+        model="groq/qwen3",
+        rule=lambda body: "reasoning_content" if any("reasoning_content" in it for it in body["messages"]) else None,
+        asks=strict.deepseek_asks,
+        says=strict.openai_says,
+    )
+
+    async def north(call):
+        call.respond("north", by="ada")
+
+    with serving(StrictServer([groq.asks(1, QUESTION), groq.says("Noted.")], groq.rule)) as server:
+        with record(tmp_path / "case.json"):
+            session = Session(chat_agent(groq, server.url), tools=[ask], people=[north], journal=None)
+            assert (await session.run("Paint a wall")).text == "Noted."
+        assert not server.refusals
 
 
 async def test_thoughts_are_a_legal_stream_of_their_own():
