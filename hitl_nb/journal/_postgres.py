@@ -6,17 +6,11 @@ does not wait for the disk (``synchronous_commit``). A connection may be lost at
 its way: the row that was to be the last tells afterwards whether it arrived, since no other can have its hash.
 """
 
-import asyncio
-import atexit
 import functools
-import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -26,7 +20,6 @@ from hitl_nb.errors import JournalError
 from hitl_nb.journal._roles import KEEPS_PAYLOADS, KEEPS_WAITING, REFUSED, rules_sql, setup_sql
 from hitl_nb.journal._store import (
     PATIENCE,
-    AlreadyThere,
     Locked,
     Outcome,
     Query,
@@ -49,7 +42,7 @@ from hitl_nb.journal._tables import (
     VERSION,
     newer_tables,
 )
-from hitl_nb.journal._transaction import Guard, LinkedTransaction, Trust, fill_waiting
+from hitl_nb.journal._transaction import Guard, LinkedStore, LinkedTransaction, Trust, fill_waiting, is_in_a_loop
 
 if TYPE_CHECKING:
     import psycopg
@@ -151,7 +144,7 @@ def _placed(sql: str) -> Any:  # psycopg wants literals; each text is one of our
     return sql.replace("%", "%%").replace("?", "%s")
 
 
-class PostgresStore:
+class PostgresStore(LinkedStore):
     """A database on a server.
 
     Args:
@@ -165,27 +158,21 @@ class PostgresStore:
     """
 
     def __init__(self, address: str, *, personal: bool = False) -> None:
+        super().__init__(address, address_in_words(address), _driver().Error)
         self._address, self._personal = address, personal
-        self._words = address_in_words(address)
-        self._lock = threading.RLock()
-        """Held while the writing connection is used."""
         self._reading = threading.RLock()
         """Held while the reading connection is used."""
-        self._has_warned: set[str] = set()
-        self._is_open = True
         self._head: tuple[int, str] = (0, "")
         self._patience = _BRIEFLY
-        _driver()
         with self._explaining(), ExitStack() as unless_all_is_well:
             self._connection = unless_all_is_well.enter_context(closing(self._connected()))
             _set_up(self._connection)
             self._reader = unless_all_is_well.enter_context(closing(self._connected()))
             self._head = PostgresTransaction(self._reader).last()
             self.login = str(self._found_in_a_moment("SELECT session_user::text")[0][0])
-            self._trust = Trust(PostgresTransaction(self._reader).rows, _guard)
+            self._found_good = Trust(PostgresTransaction(self._reader).rows, _guard)
             unless_all_is_well.pop_all()
-        self._writer = Writer(self._commit, self._commit_one, self._explained, self._end, in_place=False)
-        _stores.add(self)
+        self._ready(Writer(self._commit, self._commit_one, self._explained, self._end, in_place=False))
 
     @property
     def head(self) -> str:
@@ -197,19 +184,11 @@ class PostgresStore:
         """Return 0: a database is not swapped for another one while it is open."""
         return 0
 
+    @property
+    def _trust(self) -> Trust:
+        return self._found_good
+
     # -- writing ------------------------------------------------------------------------------------------
-
-    def begin(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> "Future[_T]":
-        """Append in one transaction, all or nothing, after all that began before; see the protocol."""
-        return self._writer.begin(append, durable=durable)
-
-    def write(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> _T:
-        """Do the same and wait for it.
-
-        Raises:
-            JournalError: The database refused; nothing was written.
-        """
-        return self._writer.write(append, durable=durable)
 
     def _commit(self, some: Sequence[Work[Any]]) -> list[Outcome]:
         works, durable = [work.append for work in some], any(work.durable for work in some)
@@ -312,33 +291,9 @@ class PostgresStore:
             with suppress(_driver().Error):
                 self._reader.execute("COMMIT")
 
-    def all_rows(self) -> Iterator[Row]:
-        """Return every row in order, without holding them all at once."""
-        last = 0
-        while chunk := self.rows("SELECT * FROM events WHERE id > ? ORDER BY id LIMIT 1000", (last,)):
-            yield from chunk
-            last = cast("int", chunk[-1][0])
-
-    def believes(self, query: Query, ids: Sequence[int], *, uncommitted: bool = False) -> bool:
-        """Whether rows are what was written, from the earliest of them to the end; says so once if not."""
-        if self._trust.holds(query, ids, uncommitted=uncommitted):
-            return True
-        self.warn_once(
-            f"The journal `{self._words}` was changed after it was written. What it says of such a question "
-            "is not believed, and it is asked again. `print(journal.verify())` says which row it is."
-        )
-        return False
-
-    def warn_once(self, words: str) -> None:
-        """Say something in the log, once."""
-        if words not in self._has_warned:
-            self._has_warned.add(words)
-            _log.warning(words)
-
     @contextmanager
     def _query(self) -> Iterator[Query]:
-        for store in (self, *_others_at(self._address, self)):
-            store._writer.wait_for_all(whatever_it_takes=not _is_in_a_loop())
+        self._wait_for_all(whatever_it_takes=not is_in_a_loop())
         with self._explaining(), self._reading:
             if not self._is_open:
                 raise Unusable("it is closed")
@@ -403,19 +358,6 @@ class PostgresStore:
         """Return what rings when anybody has appended something."""
         return Announcements(self._connected)
 
-    def close(self) -> None:
-        """Write what has begun and close it; it is an error to use the store afterwards."""
-        self._writer.close(wait=True)
-
-    def let_go(self) -> None:
-        """Do the same without waiting for it."""
-        self._writer.close(wait=False)
-
-    @property
-    def closed(self) -> bool:
-        """Whether it takes nothing more."""
-        return self._writer.closed
-
     def _end(self) -> None:
         # Not under whoever reads in another thread: they would take it for lost, and connect anew.
         with self._reading, self._lock:
@@ -424,15 +366,8 @@ class PostgresStore:
                 for connection in (self._connection, self._reader):
                     connection.close()
 
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except (_driver().Error, Unusable, AlreadyThere) as error:
-            raise self._explained(error) from error
-
     def _explained(self, error: BaseException) -> BaseException:
-        if isinstance(error, Exception) and not isinstance(error, (_driver().Error, Unusable, AlreadyThere)):
+        if isinstance(error, Exception) and not isinstance(error, self._ours):
             return error
         # libpq's words name host and user, never the password; of several lines the first says it.
         why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
@@ -446,14 +381,6 @@ class PostgresStore:
         return explained
 
     # -- a fork -------------------------------------------------------------------------------------------
-
-    def pause(self) -> None:
-        """Write nothing while this process forks."""
-        self._writer.pause()
-
-    def resume(self) -> None:
-        """Go on, in the process that has forked."""
-        self._writer.resume()
 
     def inherit(self) -> None:
         """Go on in the new process: with connections of its own. psycopg leaves those of the parent open."""
@@ -608,39 +535,9 @@ def _version_of(transaction: PostgresTransaction) -> int | None:
     return None if found is None else cast("int | None", found[0])
 
 
-# -- the driver, and all stores of this process -----------------------------------------------------------------------
+# -- the driver -------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
 def _driver() -> Any:
     return library("psycopg", extra="postgres", what="A journal in PostgreSQL")
-
-
-def _is_in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-_stores: weakref.WeakSet[PostgresStore] = weakref.WeakSet()
-
-
-def _others_at(address: str, store: PostgresStore) -> list[PostgresStore]:
-    """Other stores of this process at the same place: what one has begun, the next is to read."""
-    return [each for each in tuple(_stores) if each is not store and each._address == address]
-
-
-def _of_all(act: Callable[[PostgresStore], None]) -> None:
-    for store in tuple(_stores):
-        act(store)
-
-
-atexit.register(_of_all, PostgresStore.close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=partial(_of_all, PostgresStore.pause),
-        after_in_parent=partial(_of_all, PostgresStore.resume),
-        after_in_child=partial(_of_all, PostgresStore.inherit),
-    )

@@ -154,7 +154,7 @@ class RowWriter:
         return {**self.call(call), "result": storable(clean), "redacted": _redacted(result=clean)}
 
     def _clean(self, value: object, facts: TypeFacts, text: str | None = None, *, names: bool | None = None) -> str:
-        """The JSON text of a value (`text`, if it is at hand) without secrets; `names`: if a name in it may be one's."""
+        """The JSON text of a value (`text`, if it is at hand) without secrets; `names`: whether it names one."""
         text = json_text(value) if text is None else text
         if MASK in text:
             self.secrets.add_typed(value)

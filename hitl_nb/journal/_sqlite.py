@@ -4,26 +4,19 @@ Rows are appended one after the other, each linked to the last. Every append rea
 one immediate transaction, so that any number of processes keep one chain.
 """
 
-import asyncio
-import atexit
-import os
 import sqlite3
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
-from hitl_nb._text import logger
 from hitl_nb.errors import JournalError
 from hitl_nb.journal._file import File, FileBell
 from hitl_nb.journal._store import (
     PATIENCE,
-    AlreadyThere,
     Locked,
     Outcome,
     Query,
@@ -34,13 +27,9 @@ from hitl_nb.journal._store import (
     Work,
     Writer,
 )
-
-_log = logger()
+from hitl_nb.journal._transaction import LinkedStore, Trust, is_in_a_loop
 
 _T = TypeVar("_T")
-
-_OURS: Final = (sqlite3.Error, Unusable, AlreadyThere)
-"""What is told as a `JournalError`."""
 
 _IN_THE_LOOP: Final = 1.0
 """Seconds that reading may hold up a loop: only without WAL a reader has to wait at all."""
@@ -52,7 +41,7 @@ _REPLACED: Final = 3
 """How often the file may vanish between a commit and the look whether it is still there."""
 
 
-class SqliteStore:
+class SqliteStore(LinkedStore):
     """An open file of events.
 
     Args:
@@ -64,16 +53,13 @@ class SqliteStore:
     """
 
     def __init__(self, path: Path | None, *, personal: bool = False) -> None:
+        super().__init__(path, str(path or "memory"), sqlite3.Error)
         self._path, self._personal = path, personal
-        self._lock = threading.RLock()
-        """Held while the writing connection is used."""
-        self._is_open, self._is_inherited = True, False
+        self._is_inherited = False
         self._paused: list[threading.RLock] = []
-        self._has_warned: set[str] = set()
         with self._explaining():
             self._file = File(path, 0, self._lock, personal=personal)
-        self._writer = Writer(self._commit, self._commit_one, self._explained, self._end, in_place=path is None)
-        _stores.add(self)
+        self._ready(Writer(self._commit, self._commit_one, self._explained, self._end, in_place=path is None))
 
     @property
     def head(self) -> str:
@@ -86,30 +72,10 @@ class SqliteStore:
         return self._file.generation
 
     @property
-    def _connection(self) -> sqlite3.Connection:
-        return self._file.connection
+    def _trust(self) -> Trust:
+        return self._file.trust
 
     # -- writing ------------------------------------------------------------------------------------------
-
-    def begin(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> "Future[_T]":
-        """Append in one transaction, all or nothing, after all that began before; safe from any thread.
-
-        Args:
-            append: Appends the rows, in the writing thread; may be called again.
-            durable: Whether they have to survive a power failure, not only the end of this process.
-
-        Returns:
-            What `append` gives, once it is on disk; or a `JournalError`: nothing was written then.
-        """
-        return self._writer.begin(append, durable=durable)
-
-    def write(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> _T:
-        """Do the same and wait for it; that spares two changes of threads.
-
-        Raises:
-            JournalError: SQLite refused; nothing was written.
-        """
-        return self._writer.write(append, durable=durable)
 
     def _commit(self, some: Sequence[Work[Any]]) -> list[Outcome]:
         with self._lock:
@@ -164,40 +130,10 @@ class SqliteStore:
             finally:
                 file.reader.execute("COMMIT")
 
-    def all_rows(self) -> Iterator[Row]:
-        """Return every row in order, without holding them all at once."""
-        last = 0
-        while chunk := self.rows("SELECT * FROM events WHERE id > ? ORDER BY id LIMIT 1000", (last,)):
-            yield from chunk
-            last = cast("int", chunk[-1][0])
-
-    def believes(self, query: Query, ids: Sequence[int], *, uncommitted: bool = False) -> bool:
-        """Whether rows are what was written, from the earliest of them to the end; says so once if not.
-
-        Args:
-            query: Reads them.
-            ids: The rows that something would be done because of.
-            uncommitted: Whether `query` is a transaction's.
-        """
-        if self._file.trust.holds(query, ids, uncommitted=uncommitted):
-            return True
-        self.warn_once(
-            f"The journal `{self._path or 'memory'}` was changed after it was written. What it says of such a question "
-            "is not believed, and it is asked again. `print(journal.verify())` says which row it is."
-        )
-        return False
-
-    def warn_once(self, words: str) -> None:
-        """Say something in the log, once."""
-        if words not in self._has_warned:
-            self._has_warned.add(words)
-            _log.warning(words)
-
     @contextmanager
     def _reading(self) -> Iterator[tuple[File, Query]]:
-        in_loop = _is_in_a_loop()
-        for store in (self, *_others_at(self._path, self)):
-            store._writer.wait_for_all(whatever_it_takes=not in_loop)
+        in_loop = is_in_a_loop()
+        self._wait_for_all(whatever_it_takes=not in_loop)
         with self._explaining():
             file = self._here()
             with file.reading:
@@ -220,7 +156,7 @@ class SqliteStore:
             JournalError: A file knows nobody.
         """
         raise JournalError(
-            f"The journal `{self._path or 'memory'}` is a file, which cannot know who writes to it. Write "
+            f"The journal `{self._words}` is a file, which cannot know who writes to it. Write "
             "`hitl-nb inbox setup --journal postgresql://owner@host/database`."
         )
 
@@ -242,19 +178,6 @@ class SqliteStore:
         return FileBell(self._path)
 
     # -- the file -----------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Write what has begun and close the file; it is an error to use the store afterwards."""
-        self._writer.close(wait=True)
-
-    def let_go(self) -> None:
-        """Do the same without waiting for it."""
-        self._writer.close(wait=False)
-
-    @property
-    def closed(self) -> bool:
-        """Whether it takes nothing more."""
-        return self._writer.closed
 
     def _end(self) -> None:
         with self._lock:
@@ -292,18 +215,11 @@ class SqliteStore:
             self._file.give_way()
             self._file = File(self._path, self.generation + 1, self._lock, personal=self._personal)
 
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except _OURS as error:
-            raise self._explained(error) from error
-
     def _explained(self, error: BaseException) -> BaseException:
-        if isinstance(error, Exception) and not isinstance(error, _OURS):
+        if isinstance(error, Exception) and not isinstance(error, self._ours):
             return error
         explained = JournalError(
-            f"The journal `{self._path or 'memory'}` cannot be used: {error or type(error).__name__}. Write "
+            f"The journal `{self._words}` cannot be used: {error or type(error).__name__}. Write "
             "`Journal('/another/path/journal.sqlite')`, or `Session(..., journal=None)` to do without one."
         )
         explained.__cause__ = error
@@ -313,14 +229,14 @@ class SqliteStore:
 
     def pause(self) -> None:
         """Have no thread inside SQLite while this process forks."""
-        self._writer.pause()
+        super().pause()
         self._paused = [lock for lock in (self._lock, self._file.reading) if lock.acquire(timeout=_IN_THE_LOOP)]
 
     def resume(self) -> None:
         """Go on, in the process that has forked."""
         for lock in self._paused:
             lock.release()
-        self._writer.resume()
+        super().resume()
 
     def inherit(self) -> None:
         """Go on in the new process: with a connection of its own."""
@@ -328,33 +244,3 @@ class SqliteStore:
         self._file.inherited(self._lock)
         self._is_inherited = self._path is not None
         self._writer.forget()
-
-
-def _is_in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
-
-
-def _others_at(path: Path | None, store: SqliteStore) -> list[SqliteStore]:
-    """Other stores of this process with the same file: what one has begun, the next is to read."""
-    return [] if path is None else [each for each in tuple(_stores) if each is not store and each._path == path]
-
-
-def _of_all(act: Callable[[SqliteStore], None]) -> None:
-    for store in tuple(_stores):
-        act(store)
-
-
-atexit.register(_of_all, SqliteStore.close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=partial(_of_all, SqliteStore.pause),
-        after_in_parent=partial(_of_all, SqliteStore.resume),
-        after_in_child=partial(_of_all, SqliteStore.inherit),
-    )

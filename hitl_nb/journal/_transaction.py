@@ -1,13 +1,31 @@
 """Rows are appended, each linked to the last, and believed along the links: the same for each database."""
 
+import asyncio
+import atexit
+import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, NamedTuple, cast
+from functools import partial
+from typing import Final, NamedTuple, TypeVar, cast
 
+from hitl_nb._text import logger
 from hitl_nb.journal._payloads import IS_ERASED, bodies, digest_of, is_large, payload_of, set_apart
-from hitl_nb.journal._store import AlreadyThere, Columns, Outcome, Query, Row, Transaction, Value
+from hitl_nb.journal._store import (
+    AlreadyThere,
+    Columns,
+    Outcome,
+    Query,
+    Row,
+    Transaction,
+    Unusable,
+    Value,
+    Writer,
+)
 from hitl_nb.journal._tables import (
     CHUNK,
     CLOSES,
@@ -32,6 +50,10 @@ from hitl_nb.journal._tables import (
     now,
     waits,
 )
+
+_log = logger()
+
+_T = TypeVar("_T")
 
 _LAST: Final = "SELECT id, sha256 FROM chain ORDER BY id DESC LIMIT 1"
 
@@ -320,3 +342,146 @@ def _is_linked(query: Query, id_: int, span: Span) -> bool:
     parts = bodies(query, [digest]).get(digest)
     # What was erased is believed to be: nothing is done because of it.
     return bool(query(IS_ERASED, (cast("int", row[QUESTION]),))) if parts is None else digest_of(parts) == digest
+
+
+# -- the same for each store ------------------------------------------------------------------------------------------
+
+
+class LinkedStore(ABC):
+    """What a store does whichever database it stands on; see the protocol.
+
+    Args:
+        where: What tells the place from others: a path, an address; None: nobody else has it.
+        words: The same for people.
+        errors: What is told as a `JournalError`, beside our own.
+    """
+
+    def __init__(self, where: object, words: str, errors: type[Exception]) -> None:
+        self._where, self._words = where, words
+        self._ours = (errors, Unusable, AlreadyThere)
+        self._lock = threading.RLock()
+        """Held while the writing connection is used."""
+        self._is_open = True
+        self._has_warned: set[str] = set()
+
+    def _ready(self, writer: Writer) -> None:
+        """Count as open from now on."""
+        self._writer = writer
+        _stores.add(self)
+
+    @property
+    @abstractmethod
+    def _trust(self) -> "Trust": ...
+
+    @abstractmethod
+    def rows(self, sql: str, parameters: tuple[Value, ...] = ()) -> list[Row]:
+        """Return what a query finds, also of what this process has begun to write before."""
+
+    @abstractmethod
+    def _explained(self, error: BaseException) -> BaseException:
+        """Return what is raised in the place of an error."""
+
+    def begin(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> "Future[_T]":
+        """Append in one transaction, all or nothing, after all that began before; see the protocol."""
+        return self._writer.begin(append, durable=durable)
+
+    def write(self, append: Callable[[Transaction], _T], *, durable: bool = False) -> _T:
+        """Do the same and wait for it; that spares two changes of threads.
+
+        Raises:
+            JournalError: The database refused; nothing was written.
+        """
+        return self._writer.write(append, durable=durable)
+
+    def all_rows(self) -> Iterator[Row]:
+        """Return every row in order, without holding them all at once."""
+        last = 0
+        while chunk := self.rows("SELECT * FROM events WHERE id > ? ORDER BY id LIMIT 1000", (last,)):
+            yield from chunk
+            last = cast("int", chunk[-1][0])
+
+    def believes(self, query: Query, ids: Sequence[int], *, uncommitted: bool = False) -> bool:
+        """Whether rows are what was written, from the earliest of them to the end; says so once if not.
+
+        Args:
+            query: Reads them.
+            ids: The rows that something would be done because of.
+            uncommitted: Whether `query` is a transaction's.
+        """
+        if self._trust.holds(query, ids, uncommitted=uncommitted):
+            return True
+        self.warn_once(
+            f"The journal `{self._words}` was changed after it was written. What it says of such a question "
+            "is not believed, and it is asked again. `print(journal.verify())` says which row it is."
+        )
+        return False
+
+    def warn_once(self, words: str) -> None:
+        """Say something in the log, once."""
+        if words not in self._has_warned:
+            self._has_warned.add(words)
+            _log.warning(words)
+
+    def _wait_for_all(self, *, whatever_it_takes: bool) -> None:
+        """Wait for what has begun here, also in other stores of this process at the same place."""
+        others = [it for it in tuple(_stores) if it is not self and it._where == self._where is not None]
+        for store in (self, *others):
+            store._writer.wait_for_all(whatever_it_takes=whatever_it_takes)
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except self._ours as error:
+            raise self._explained(error) from error
+
+    def close(self) -> None:
+        """Write what has begun and close it; it is an error to use the store afterwards."""
+        self._writer.close(wait=True)
+
+    def let_go(self) -> None:
+        """Do the same without waiting for it."""
+        self._writer.close(wait=False)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes nothing more."""
+        return self._writer.closed
+
+    def pause(self) -> None:
+        """Write nothing while this process forks."""
+        self._writer.pause()
+
+    def resume(self) -> None:
+        """Go on, in the process that has forked."""
+        self._writer.resume()
+
+    @abstractmethod
+    def inherit(self) -> None:
+        """Go on in the new process: with connections of its own."""
+
+
+def is_in_a_loop() -> bool:
+    """Whether whoever waits here holds up a loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+_stores: weakref.WeakSet[LinkedStore] = weakref.WeakSet()
+
+
+def _of_all(act: Callable[[LinkedStore], None]) -> None:
+    for store in tuple(_stores):
+        act(store)
+
+
+atexit.register(_of_all, LinkedStore.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=partial(_of_all, lambda store: store.pause()),
+        after_in_parent=partial(_of_all, lambda store: store.resume()),
+        after_in_child=partial(_of_all, lambda store: store.inherit()),
+    )

@@ -274,7 +274,7 @@ async def test_on_a_network_file_system_it_falls_back_to_the_rollback_journal(pa
 @pytest.mark.only_sqlite
 async def test_an_answer_is_synced_to_disk_and_a_question_need_not_be(journal):
     """`synchronous=FULL` exactly where it matters; the levels are read from SQLite itself, as the row is written."""
-    connection, levels = journal._store._connection, {}
+    connection, levels = journal._store._file.connection, {}
 
     def level() -> int:
         return connection.execute("PRAGMA synchronous").fetchone()[0]
