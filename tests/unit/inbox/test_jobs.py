@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from hitl_nb import Call
+from hitl_nb._calls import Handle
 from hitl_nb.errors import InvalidValue
 from hitl_nb.journal import Journal
 from tests.unit.inbox.jobs import REPO, ended, waiting
@@ -51,6 +54,24 @@ async def test_a_waiting_run_goes_on_with_what_somebody_elsewhere_answered(place
         await call._handle.written()
     assert ended(run) == ("Order(item='cup', due=datetime.date(2026, 12, 24), price=Decimal('3.10'), size='m')\n")
     assert [row["by"] for row in rows(place, "answered")] == ["ada"]
+
+
+async def test_who_begins_to_wait_looks_for_their_own_answer_and_for_no_other(place, monkeypatch):
+    with Journal(place) as journal:
+        find, here, looked = journal.postings.decisions, threading.get_ident(), []
+
+        def decisions(questions):
+            if threading.get_ident() == here:  # not the one thread that looks for all of them
+                looked.append(len(questions))
+            return find(questions)
+
+        monkeypatch.setattr(journal.postings, "decisions", decisions)
+        for number in range(5):
+            call = Call(id=f"c{number}", name="ask", kind="interrupt")
+            Handle.of(call).open_now({})
+            journal.asked(call, arguments="{}")
+            journal.watch(call, lambda: None)
+    assert looked == [1] * 5
 
 
 async def test_a_no_is_a_no(place, job):
