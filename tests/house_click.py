@@ -42,6 +42,7 @@ UNNAMED = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
 
 SETUP = """
 import json, litellm
+from pathlib import Path
 from typing import Literal
 from pydantic import BaseModel
 from hitl_nb import Session, human_in_the_loop
@@ -69,7 +70,7 @@ proposed = [Step(description="pack"), Step(description="launch")]
 with ScriptedModel([calls({tool}.name, steps=proposed), says("Off we go.")]):
     reply = await Session(ChatAgent("openai/gpt-4o"), tools=[{tool}], journal={journal!r}).run("Go")
 assert reply.calls[0].approved, reply.calls
-print(json.dumps(way.steps))
+Path({way!r}).write_text(json.dumps(way.steps))
 """
 
 
@@ -204,14 +205,17 @@ def kernel_of(folder: Path) -> Iterator["Kernel"]:
 def way_of(click: Click, kernel: "Kernel") -> list[Step]:
     """Ask, click, and give the way."""
     with tempfile.TemporaryDirectory() as home:
-        cell = kernel.execute(ASK.format(tool=click.tool, journal=f"{home}/journal.sqlite"))
+        way = Path(home) / "way.json"  # a file of its own: whatever else the kernel prints is no part of it
+        cell = kernel.execute(ASK.format(tool=click.tool, journal=f"{home}/journal.sqlite", way=str(way)))
         widget = kernel.until(lambda: cards_of(kernel, cell), "a widget", patience=60)
         widget.send({"op": "hello", "have": 0})
         card = kernel.until(lambda: open_card(widget), "an open question")
         turn = (card.get("turn") or {}).get("token")
         answer = {"op": "respond", "call_id": card["id"], "turn": turn, "click": uuid.uuid4().hex, "value": click.value}
         widget.send(answer)
-        steps = json.loads(kernel.output(cell))
+        if said := kernel.output(cell):
+            print(said, file=sys.stderr)
+        steps = json.loads(way.read_text())
     return [(file, name) for file, name in steps]
 
 
