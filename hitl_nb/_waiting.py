@@ -8,8 +8,9 @@ There is no waiting that blocks the kernel's loop.
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from hitl_nb._calls import Call
@@ -23,22 +24,16 @@ async def until_decided(call: Call) -> None:
 
     A cancelled wait leaves the call open: whoever cancels closes it (the session does).
     """
-    loop = asyncio.get_running_loop()
-    decided = loop.create_future()
-
-    def finish() -> None:
-        if not decided.done():
-            decided.set_result(None)
-
-    call.add_done_callback(lambda: _wake(loop, finish))
+    decided = asyncio.Event()
+    call.add_done_callback(partial(_wake, asyncio.get_running_loop(), decided))
     with heartbeat():
-        await decided
+        await decided.wait()
 
 
-def _wake(loop: asyncio.AbstractEventLoop, finish: Callable[[], None]) -> None:
+def _wake(loop: asyncio.AbstractEventLoop, waiting: asyncio.Event) -> None:
     # A loop that was closed has nobody waiting in it any more.
     if not loop.is_closed():
-        loop.call_soon_threadsafe(finish)
+        loop.call_soon_threadsafe(waiting.set)
 
 
 def loop_answers(loop: asyncio.AbstractEventLoop, patience: float = 2.0) -> bool:

@@ -206,7 +206,7 @@ class Call(HasTraits):
     @property
     def decided(self) -> bool:
         """Whether an answer or a refusal counts already (true a moment before ``status`` says complete)."""
-        return self._handle.taken
+        return self._handle.taken is not None
 
     @property
     def approved(self) -> bool:

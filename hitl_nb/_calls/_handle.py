@@ -9,8 +9,10 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hitl_nb._calls._decision import (
@@ -28,10 +30,11 @@ from hitl_nb._calls._decision import (
 )
 from hitl_nb._calls._fingerprint import Print, frozen, print_of
 from hitl_nb._calls._grant import Grant
+from hitl_nb._calls._proposal import read_proposal
 from hitl_nb._calls._turns import Grace, Turns
 from hitl_nb._encoding import ABORTED, encode_error, encode_refusal
 from hitl_nb._limits import aside, contained, running_loop
-from hitl_nb._schema import MISSING, learn_from
+from hitl_nb._schema import MISSING, facts_of, learn_from
 from hitl_nb.errors import CallNotOpenError, InvalidValue
 
 if TYPE_CHECKING:
@@ -50,7 +53,16 @@ class Handle:
         """The call as persons hold it who may answer in their own turn only."""
         self.card: Any = None
         """What draws it; here, so that it goes when the call goes."""
+        self.decision: Decision | None = None
+        """What was decided and counts, None while the call is open or its answer is still being written down."""
+        self.taken: Decision | None = None
+        """The same, also while it is being written down: nothing else is taken any more."""
+        self.proposal: Any = MISSING
+        """What it proposes (`proposal_of`), once it is open."""
+        self.live: tuple[str, ...] = ()
+        """The types of what was opened with this call and has no content: compared by identity."""
         self.delivered: str | None = None
+        """What the model is given instead of the result."""
         self.may_recall = True
         """Whether a memory may answer: not where a rule forbids the call, or cannot tell."""
         self.consulted: set[int] = set()
@@ -76,7 +88,7 @@ class Handle:
         """Whose turn it is to answer."""
         self.grant = Grant(self)
         """The right to run what was approved."""
-        self.grace = Grace(self._count, lambda held: self._at_home(lambda: self.set(held=held)))
+        self.grace = Grace(self._count, lambda held: self._at_home(partial(self.set, held=held)))
         """What holds the answer of a card for a moment."""
         self.deadline: tuple[datetime, str] | None = None
         """When nobody is waited for any longer, and what happens then, in words (``Expires``); None: never."""
@@ -85,8 +97,6 @@ class Handle:
         self.if_expired: Any = MISSING
         """What the code goes on with once it has expired; `MISSING`: it does not go on."""
         self._lock = threading.Lock()
-        self._decision: Decision | None = None
-        self._taking: Decision | None = None
         self._writing: Future[bool] | None = None
         self._failure: Exception | None = None
         self._home: asyncio.AbstractEventLoop | None = None
@@ -100,25 +110,10 @@ class Handle:
 
     # -- how far it is ------------------------------------------------------------------------------------
 
-    @property
-    def decision(self) -> Decision | None:
-        """What was decided and counts, None while the call is open or its answer is still being written down."""
-        return self._decision
-
-    @property
-    def taken(self) -> bool:
-        """Whether an answer counts already, or is being written down."""
-        return self._decision is not None or self._taking is not None
-
-    @property
-    def live(self) -> tuple[str, ...]:
-        """The types of what was opened with this call and has no content: compared by identity."""
-        return self._print.live if self._print is not None else ()
-
     def when_decided(self, callback: Callable[[], None]) -> None:
         """Have `callback` called once when the call is decided, in whichever thread that happens."""
         with self._lock:
-            if self._decision is None:
+            if self.decision is None:
                 self._callbacks.append(callback)
                 return
         callback()
@@ -126,7 +121,7 @@ class Handle:
     async def settled(self) -> None:
         """Wait until an answer that was just given counts, or does not; one that is held counts now."""
         self.grace.end()
-        while self._taking is not None:
+        while self.taken is not self.decision:
             writing = self._writing
             if writing is None or writing.done():
                 await asyncio.sleep(0)  # what makes it count is scheduled in the home loop
@@ -142,7 +137,7 @@ class Handle:
             JournalError: It could not be written; the call is open again.
         """
         await self.settled()
-        if self._decision is None and self._failure is not None:
+        if self.decision is None and self._failure is not None:
             raise self._failure
 
     # -- its life -----------------------------------------------------------------------------------------
@@ -158,7 +153,7 @@ class Handle:
     @property
     def may_report(self) -> bool:
         """Whether what runs may say how far it is: it has neither ended nor been stopped."""
-        return not self.taken or (self.grant.is_taken and self.delivered is None)
+        return self.taken is None or (self.grant.is_taken and self.delivered is None)
 
     def report(self, progress: object) -> None:
         """Show how far a tool is that runs; from any thread."""
@@ -216,6 +211,7 @@ class Handle:
     def _hold(self, args: object, *, gated: bool, prints: tuple[Print, Any] | None = None) -> None:
         self._home = running_loop()
         self._print, self.grant.frozen = self._prints_of(args, None, gated=gated) if prints is None else prints
+        self.live = self._print.live
         self.grant.is_gated = gated
         self.set(args=args, asked_at=datetime.now(UTC))
 
@@ -224,7 +220,10 @@ class Handle:
         return print_of(args), frozen(args) if gated else None
 
     def _show_open(self) -> None:
-        if not self.taken:  # stopped while the question was being written down
+        if self.taken is None:  # else stopped while the question was being written down
+            with suppress(Exception):  # of a type that cannot be read whoever answers is told
+                self.proposal = read_proposal(self.call)
+                facts_of(self.call.answer_type)  # kept for the type: who answers does not wait for it
             note_opened(self.call)
             self.set(status="executing")
 
@@ -236,8 +235,8 @@ class Handle:
     def problem(self, message: str) -> None:
         """Say on the card why the last attempt to answer did not count."""
         # Cleared first: the same mistake twice is two events for whoever observes `error`.
-        self._at_home(lambda: self.set(error=None))
-        self._at_home(lambda: self.set(error=message))
+        self._at_home(partial(self.set, error=None))
+        self._at_home(partial(self.set, error=message))
 
     # -- the decision -------------------------------------------------------------------------------------
 
@@ -259,7 +258,7 @@ class Handle:
             turn: The turn that they have been given, if any.
             approves: Whether it may be a yes.
         """
-        if self.taken:
+        if self.taken is not None:
             return self.too_late(value, by)
         if self.call.status == "inProgress" and approves:
             raise CallNotOpenError(
@@ -268,7 +267,7 @@ class Handle:
             )
         if not self.turns.may_answer(turn):
             return self.too_late(value, by)
-        if approves and not self._is_unchanged():
+        if approves and not self.may_be_approved():
             return False
         try:
             made = decision(self.call.turn)
@@ -282,7 +281,7 @@ class Handle:
     def _count(self, decision: Decision) -> bool:
         """Let an answer count that was held, if it is still about what was shown."""
         try:
-            return (not decision.approves or self._is_unchanged()) and self._decide(decision)
+            return (not decision.approves or self.may_be_approved()) and self._decide(decision)
         except InvalidValue:
             return False  # the card says why, and is open
         except Exception as error:
@@ -307,7 +306,7 @@ class Handle:
         theirs = Handle.of(ballot)
         theirs.open_now(self.call.args)
         # What was shown first is what they approve; code may have changed it before they were asked.
-        theirs._print = self._print
+        theirs._print, theirs.live = self._print, self.live
         theirs.may_recall = self.may_recall
         theirs.grace.seconds, theirs.deadline = self.grace.seconds, self.deadline
         return ballot
@@ -316,7 +315,7 @@ class Handle:
         """Answer as the people did who were asked questions of their own."""
         theirs = Handle.of(ballot).decision
         assert theirs is not None
-        if self._differs():
+        if self.was_changed:
             return self.close("declined", CHANGED, by=by)
         return self._decide(
             Decision(
@@ -345,11 +344,11 @@ class Handle:
     def park(self, reason: str) -> None:
         """Stop asking here: the question stays open in the journal, for a later run to take its answer."""
         with self._lock:
-            if self._decision is not None or self._taking is not None:
+            if self.taken is not None:
                 return
             self.is_parked = True
             decision = Decision(outcome="parked", result=encode_refusal("parked", reason), reason=reason)
-            self._taking = decision
+            self.taken = decision
         self._finish(decision)
 
     def expire(self, reason: str) -> bool:
@@ -372,10 +371,10 @@ class Handle:
         # Now, and not when it is on disk: until then code may change what was given as an answer.
         approved = self.grant.to_run(decision)
         with self._lock:
-            late = self._decision is not None or self._taking is not None
+            late = self.taken is not None
             recorder = self.recorder
             if not late:
-                self._taking, self.grant.approved = decision, approved
+                self.taken, self.grant.approved = decision, approved
         if late:
             return self.too_late(decision.answer, decision.by)
         if recorder is None:
@@ -392,17 +391,16 @@ class Handle:
         try:
             writing = recorder.begin_answered(self.call, decision)
         except BaseException:
-            self._taking = None
+            self.taken = None
             raise
         self._writing = writing
         if writing.done() or running_loop() is None:
             # On disk, or in a thread that may wait for it.
             self._written(recorder, decision, writing)
-            if self._decision is None:
+            if self.decision is None:
                 writing.result()
-            return self._decision is decision
-        loop = self._home
-        writing.add_done_callback(lambda done: _call_in(loop, lambda: self._written(recorder, decision, done)))
+            return self.decision is decision
+        writing.add_done_callback(partial(_call_in, self._home, self._written, recorder, decision))
         return True
 
     def _written(self, recorder: Recorder, decision: Decision, writing: "Future[bool]") -> None:
@@ -425,7 +423,7 @@ class Handle:
             # A yes that could not be recorded did not happen: the call is open again, and whoever answered is told.
             with self._lock:
                 self._failure = error
-                self._taking = self._writing = None
+                self.taken = self._writing = None
             self.problem(f"Your answer could not be written down and does not count: {error}")
 
     def adopt(self, stored: object, *, mine: bool) -> None:
@@ -436,9 +434,9 @@ class Handle:
         """
         decision = self._adopted(stored)
         with self._lock:
-            if self._decision is not None or self._taking is not None:
+            if self.taken is not None:
                 return
-            self._taking, self.grant.approved = decision, self.grant.to_run(decision)
+            self.taken, self.grant.approved = decision, self.grant.to_run(decision)
         self.is_mine = mine
         self._finish(decision)
 
@@ -480,17 +478,31 @@ class Handle:
 
     def _finish(self, decision: Decision) -> None:
         with self._lock:
-            self._decision = decision
-            self._taking = None
+            self.decision = self.taken = decision
             callbacks, self._callbacks = self._callbacks, []
         if (dropped := self.grace.drop()) is not None:
             self.too_late(dropped.answer, dropped.by)
         tell_watchers(self.call)
         for callback in callbacks:
             callback()
-        self._at_home(lambda: self._publish(decision))
+        self._at_home(
+            partial(
+                self.set,
+                answer=decision.answer,
+                edits=decision.edits,
+                outcome=decision.outcome,
+                result=decision.result,
+                reason=decision.reason,
+                answered_by=decision.by,
+                via=decision.via,
+                answered_at=decision.at,
+                error=None,
+                status="complete",
+            )
+        )
 
     def too_late(self, value: object, by: str | None = None) -> bool:
+        """Keep an answer that changes nothing; gives that it does not count."""
         self.call.late_answers.append(value)
         if self.recorder is not None:
             self.note(lambda recorder: recorder.begin_late(self.call, value, by), "A late answer")
@@ -498,55 +510,32 @@ class Handle:
 
     # -- was it this that was shown? ----------------------------------------------------------------------
 
-    def check_unchanged(self) -> None:
-        """Raise if code has changed the arguments since they were shown (pydantic-ai#6968).
-
-        Raises:
-            InvalidValue: They are not what a person has seen; the call stays open.
-        """
-        if self._differs():
-            message = (
-                f"The arguments of `{self.call.name}` were changed by code after they were shown, so they cannot be "
-                "approved any more. Decline, and let them be proposed again; to answer with other values, write "
-                "`call.respond(call.args.model_copy(update={...}))`."
-            )
-            self.problem(message)
-            raise InvalidValue(message)
-
     @property
     def was_changed(self) -> bool:
         """Whether what the call is about is not what was shown any more."""
-        return self._differs()
-
-    def _is_unchanged(self) -> bool:
-        """Whether an approval may count; a checkpoint whose payload was changed ends here, not approved."""
-        if self.call.kind == "tool":
-            self.check_unchanged()
-            return True
-        if not self._differs():
-            return True
-        self.problem(f"Not approved: {CHANGED}.")
-        self.close("cancelled", CHANGED)
-        return False
-
-    def _differs(self) -> bool:
         return self._print is not None and print_of(self.call.args).digest != self._print.digest
 
-    # -- in the loop's own thread -------------------------------------------------------------------------
+    def may_be_approved(self) -> bool:
+        """Whether a yes may count: code has not changed what was shown (pydantic-ai#6968); else a checkpoint ends here.
 
-    def _publish(self, decision: Decision) -> None:
-        self.set(
-            answer=decision.answer,
-            edits=decision.edits,
-            outcome=decision.outcome,
-            result=decision.result,
-            reason=decision.reason,
-            answered_by=decision.by,
-            via=decision.via,
-            answered_at=decision.at,
-            error=None,
-            status="complete",
+        Raises:
+            InvalidValue: The arguments of a tool are not what a person has seen; the call stays open.
+        """
+        if not self.was_changed:
+            return True
+        if self.call.kind != "tool":
+            self.problem(f"Not approved: {CHANGED}.")
+            self.close("cancelled", CHANGED)
+            return False
+        message = (
+            f"The arguments of `{self.call.name}` were changed by code after they were shown, so they cannot be "
+            "approved any more. Decline, and let them be proposed again; to answer with other values, write "
+            "`call.respond(call.args.model_copy(update={...}))`."
         )
+        self.problem(message)
+        raise InvalidValue(message)
+
+    # -- in the loop's own thread -------------------------------------------------------------------------
 
     def _at_home(self, publish: Callable[[], None]) -> None:
         """Change traits in the loop's own thread only: widgets that observe them are not thread-safe."""
@@ -584,12 +573,12 @@ class Handle:
             report(error)
 
 
-def _call_in(loop: asyncio.AbstractEventLoop | None, act: Callable[[], None]) -> None:
+def _call_in(loop: asyncio.AbstractEventLoop | None, act: Callable[..., None], *args: Any) -> None:
     """Run `act` in the loop's thread; here, if there is no such loop any more."""
     if loop is None or loop.is_closed():
-        act()
+        act(*args)
         return
     try:
-        loop.call_soon_threadsafe(act)
+        loop.call_soon_threadsafe(act, *args)
     except RuntimeError:  # closed in this very moment
-        act()
+        act(*args)

@@ -14,7 +14,16 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hitl_nb._calls._decision import AnswerType
 from hitl_nb._calls._fingerprint import print_of
-from hitl_nb._schema import MISSING, PydanticValidator, changes_of, is_sequence, opened, readable, secret_form_of
+from hitl_nb._schema import (
+    MISSING,
+    FormNode,
+    PydanticValidator,
+    changes_of,
+    is_sequence,
+    opened,
+    readable,
+    secret_form_of,
+)
 from hitl_nb.errors import InvalidValue, UsageError
 
 if TYPE_CHECKING:
@@ -34,18 +43,27 @@ class Proposal:
     name: str = ""
     """The argument that it is; empty for all of them."""
 
+    form: FormNode | None = None
+    """Its tree, if a secret may stand in it."""
+
 
 def proposal_of(call: "Call") -> Proposal | None:
     """Return what a call proposes as its own answer; None if it asks for something else."""
+    known = call._handle.proposal  # of an open question: read once, while nobody waits for it yet
+    return read_proposal(call) if known is MISSING else known
+
+
+def read_proposal(call: "Call") -> Proposal | None:
+    """Find it among what is asked about now."""
     if call.answer_type is None:
         whole = next(_candidates(call), None)
         checks = call.args_type if call.offer is MISSING else None
-        return None if whole is None else Proposal(value=whole[1], checks=checks)
+        return None if whole is None else Proposal(value=whole[1], checks=checks, form=secret_form_of(checks))
     for name, value in _candidates(call):
         accepted = accepted_as(call.answer_type, value)
         if accepted is not NOT_ACCEPTED:
             checks = call.args_type if accepted is call.args and call.args_type else call.answer_type
-            return Proposal(value=accepted, checks=checks, name=name)
+            return Proposal(value=accepted, checks=checks, name=name, form=secret_form_of(checks))
     return None
 
 
@@ -111,8 +129,7 @@ def _alike(original: object, answer: object) -> bool:
 
 def _changes(proposal: Proposal, answer: object) -> tuple[dict[str, Any], ...]:
     try:
-        form = secret_form_of(proposal.checks)
-        found = tuple(changes_of(proposal.value, answer, form, name=proposal.name))
+        found = tuple(changes_of(proposal.value, answer, proposal.form, name=proposal.name))
     except (InvalidValue, PydanticSerializationError, TypeError, ValueError, RecursionError):
         found = ()
     if found or not _differ(proposal.value, answer):

@@ -188,30 +188,26 @@ class Grace:
     def __init__(self, count: Callable[[Decision], bool], tell: Callable[[Held | None], None]) -> None:
         self.seconds = 0.0
         """How long an answer of a card is held; 0: not at all."""
-        self._count, self._tell = count, tell
-        self._held: Held | None = None
-        self._lock = threading.Lock()
-
-    @property
-    def held(self) -> Held | None:
+        self.held: Held | None = None
         """What is held now."""
-        return self._held
+        self._count, self._tell = count, tell
+        self._lock = threading.Lock()
 
     def hold(self, decision: Decision, token: str) -> bool:
         """Hold a decision, in the loop's own thread; False if there is one already."""
         until = datetime.now(UTC) + timedelta(seconds=self.seconds)
         held = Held(decision=decision, token=token, until=until)
         with self._lock:
-            if self._held is not None:
+            if self.held is not None:
                 return False
-            self._held = held
+            self.held = held
         asyncio.get_running_loop().call_later(self.seconds, self._end, held)
         self._tell(held)
         return True
 
     def undo(self, token: object) -> bool:
         """Take back what is held, if it was given in this turn."""
-        held = self._held
+        held = self.held
         if held is None or held.token != token or not self._taken(held):
             return False
         held.over.set_result(False)
@@ -219,12 +215,12 @@ class Grace:
 
     def end(self) -> None:
         """Let what is held count now."""
-        if self._held is not None:
-            self._end(self._held)
+        if self.held is not None:
+            self._end(self.held)
 
     def drop(self) -> Decision | None:
         """Hold nothing any more, since the question is decided; gives what was held."""
-        held = self._held
+        held = self.held
         if held is None or not self._taken(held):
             return None
         held.over.set_result(False)
@@ -237,9 +233,9 @@ class Grace:
     def _taken(self, held: Held) -> bool:
         """Whether this, and nobody else, has taken what was held."""
         with self._lock:
-            if self._held is not held:
+            if self.held is not held:
                 return False
-            self._held = None
+            self.held = None
         self._tell(None)
         return True
 

@@ -175,20 +175,12 @@ class PydanticValidator:
     def _tried(self, value: object) -> tuple[object, Exception | None]:
         try:
             with contained("A check"):
-                return self._validated(value)
-        except Exception as error:  # what a check of the type's own raised
-            return None, error
-
-    def _validated(self, value: object) -> tuple[object, ValidationError | None]:
-        try:
-            return self._adapter.validate_python(value), None
-        except ValidationError as error:
-            refused, as_json = error, _json_bytes(value)
-        if as_json is None:
-            return None, refused
-        try:
-            return self._adapter.validate_json(as_json), None
-        except ValidationError as error:
+                try:
+                    return self._adapter.validate_python(value), None
+                except ValidationError as error:
+                    refused, as_json = error, _json_bytes(value)
+                return (None, refused) if as_json is None else (self._adapter.validate_json(as_json), None)
+        except Exception as error:  # not valid as JSON either; or what a check of the type's own raised
             return None, error
 
 

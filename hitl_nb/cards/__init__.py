@@ -26,8 +26,6 @@ from hitl_nb.cards._figures import png as png
 from hitl_nb.cards._markdown import markdown as markdown
 from hitl_nb.cards._nodes import Node as Node
 from hitl_nb.cards._nodes import code as code
-from hitl_nb.cards._protocol import Item as Item
-from hitl_nb.cards._protocol import Updates as Updates
 from hitl_nb.cards._protocol import item_of as item_of
 from hitl_nb.cards._protocol import takes_clicks as takes_clicks
 from hitl_nb.cards._record import display_record as display_record
@@ -41,6 +39,8 @@ from hitl_nb.cards._seen import column_words as column_words
 from hitl_nb.cards._seen import seen as seen
 from hitl_nb.cards._seen import table_of as table_of
 from hitl_nb.cards._seen import text_nodes as text_nodes
+from hitl_nb.cards._updates import Item as Item
+from hitl_nb.cards._updates import Updates as Updates
 from hitl_nb.cards.approval import Approval
 from hitl_nb.cards.batch_review import BatchReview
 from hitl_nb.cards.batch_review import answer_of_yes as answer_of_yes

@@ -206,7 +206,7 @@ class Card:
                 the card says so and stays open. A checkpoint about something that was changed ends, not approved.
         """
         if self.was_changed():
-            return self.call.respond(value)
+            return False
         answer = self.answer(value)
         try:
             return self.call.respond(answer)
@@ -216,16 +216,12 @@ class Card:
             raise InvalidValue(words, error.errors) from error
 
     def was_changed(self) -> bool:
-        """Whether a checkpoint is about something that code has changed since; whoever answers it then ends it.
+        """Whether a checkpoint is about something that code has changed since; it has ended then.
 
         Raises:
             InvalidValue: A tool's arguments were changed; the call stays open.
         """
-        handle = Handle.of(self.call)
-        if self.call.kind == "tool":
-            handle.check_unchanged()
-            return False
-        return handle.was_changed
+        return not Handle.of(self.call).may_be_approved()
 
     def headline(self) -> str:
         """Return the first line of the record of an answered call."""

@@ -14,8 +14,7 @@ passed by, is left out here.
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from hitl_nb._calls import CHANGED, Call, Handle, Held
 from hitl_nb._limits import contained, words_of
@@ -24,32 +23,11 @@ from hitl_nb._text import warned
 from hitl_nb.cards._card import Card, Plain
 from hitl_nb.cards._protocol import begun_at, takes_clicks
 from hitl_nb.cards._registry import card_of, use_default
+from hitl_nb.cards._updates import Fate, Updates
 from hitl_nb.errors import HitlError, UsageError
 
-
-@dataclass(frozen=True, kw_only=True)
-class Fate:
-    """What became of a click."""
-
-    accepted: bool
-    """Whether it is what counts now."""
-
-    error: str | None = None
-    """Why not, in words for whoever clicked; None if the question was decided elsewhere."""
-
-    undone: bool = False
-    """Whether an answer was taken back: the question is open."""
-
-    late: bool = False
-    """Whether it came after the answer."""
-
-
-class Tell(Protocol):
-    """Says to the browser what became of a click."""
-
-    def __call__(self, call_id: str, click: str | None, fate: Fate, /) -> None:
-        """Say it."""
-        ...
+Tell = Callable[[str, str | None, Fate], None]
+"""Says to the browser what became of a click."""
 
 
 class Clicks:
@@ -105,17 +83,14 @@ class Clicks:
         self._decide(call, click, message)
 
     def _decide(self, call: Call, click: str | None, message: dict[str, Any]) -> None:
-        fate = _fate_of(call, message)
-        if fate.accepted and Handle.of(call).decision is None:
-            self._await(call, click)
-        else:
+        fate, handle = _fate_of(call, message), Handle.of(call)
+        if not fate.accepted or handle.decision is not None:
             self._settle(call, click, fate)
-
-    def _await(self, call: Call, click: str | None) -> None:
+            return
         if click is not None:
             self._fates[click] = None
         self._redraw(call)
-        self._later(self._written(call, click, Handle.of(call).grace.held))
+        self._later(self._written(call, click, handle.grace.held))
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -282,28 +257,13 @@ def _without_secrets(part: object, name: str) -> Any:
 _LONGEST_FAULT: Final = 500
 
 
-class Wire(Protocol):
-    """What a view tells the browser that draws a call."""
-
-    def acknowledge(
-        self, call_id: str, *, click: str | None, accepted: bool, error: str | None, undone: bool, late: bool
-    ) -> None:
-        """Tell it what became of its answer."""
-
-    def reply(self, call_id: str, *, ask: object, **found: Any) -> None:
-        """Give it what a card has asked for."""
-
-    def flush(self) -> None:
-        """Send what has changed now."""
-
-
 class Talk:
     """Does what the browser half of the cards of one view asks for.
 
     Args:
         find: Gives the call of an occurrence, or None.
         redraw: Draws a call again.
-        wire_of: Gives what reaches the browser that draws an occurrence.
+        updates_of: What reaches the browser that draws an occurrence.
         warnings: By occurrence, what the person must be told about a card.
         redraw_later: Draws a call again with the next update; default: `redraw`.
     """
@@ -312,11 +272,11 @@ class Talk:
         self,
         find: Callable[[str], Call | None],
         redraw: Callable[[Call], None],
-        wire_of: Callable[[str], Wire],
+        updates_of: Callable[[str], Updates],
         warnings: dict[str, str],
         redraw_later: Callable[[Call], None] | None = None,
     ) -> None:
-        self._find, self._redraw, self._wire_of, self._warnings = find, redraw, wire_of, warnings
+        self._find, self._redraw, self._updates_of, self._warnings = find, redraw, updates_of, warnings
         self._clicks = Clicks(find, redraw_later or redraw, self._acknowledge)
         self.drafts = Drafts()
         """What has been begun and not sent."""
@@ -356,9 +316,7 @@ class Talk:
         return None if call is None else self.drafts.of(call) or begun_at(call)
 
     def _acknowledge(self, call_id: str, click: str | None, fate: Fate) -> None:
-        self._wire_of(call_id).acknowledge(
-            call_id, click=click, accepted=fate.accepted, error=fate.error, undone=fate.undone, late=fate.late
-        )
+        self._updates_of(call_id).acknowledge(call_id, click, fate)
 
     def fetch(self, call: Call) -> None:
         """Let a card fetch what it needs, and draw it again afterwards."""
@@ -391,7 +349,7 @@ class Talk:
         if call is not None and not call.decided and isinstance(path, str) and type(page) is int:
             card_of(call).look(path, page)
             self._redraw(call)
-            self._wire_of(call.occurrence).flush()
+            self._updates_of(call.occurrence).flush()
 
     def _asked(self, message: dict[str, Any]) -> None:
         """Have a card reply to its module; what is asked again while it is at work is under way."""
@@ -414,7 +372,7 @@ class Talk:
         finally:
             self._replying.discard(ask)
         self._redraw(call)
-        self._wire_of(call.occurrence).reply(call.occurrence, ask=ask, **found)
+        self._updates_of(call.occurrence).reply(call.occurrence, ask=ask, **found)
 
     def _card_failed(self, message: dict[str, Any]) -> None:
         """Draw a call by the default card, since a browser could not draw it by its own."""

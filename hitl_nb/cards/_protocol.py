@@ -1,14 +1,11 @@
-"""What the kernel and the browser tell each other, whatever carries it: items, whose turn it is, and numbered updates.
+"""What the browser draws of a transcript, whatever carries it: one item an entry, and whose turn it is.
 
-The notebook server drops messages above a rate limit (``--ServerApp.iopub_msg_rate_limit``), so nothing here is a
-one-shot message: all that is on screen is state with a number, and the browser asks again for what it has missed.
-``widgets/store.js`` is the other side. All display strings leave here ready to be shown; the browser only ever uses
-``textContent``.
+All display strings leave here ready to be shown; the browser only ever uses ``textContent``.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+import functools
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from hitl_nb._calls import Call, Handle, Turn
@@ -19,14 +16,12 @@ from hitl_nb._text import HIDDEN, SIGN, Pieces, visible, visible_line, warned, w
 from hitl_nb._transcript import CallEntry, Entry, MessageEntry, StateEntry, ToolEntry
 from hitl_nb.cards._card import Card
 from hitl_nb.cards._markdown import LONGEST, Growing, attached_tree, markdown
-from hitl_nb.cards._nodes import Node, Tree, grown
+from hitl_nb.cards._nodes import Node
 from hitl_nb.cards._record import compared_by_identity, headline_if, record_of, title_of
 from hitl_nb.cards._registry import card_of, check_drawable, fall_back, use_default
 from hitl_nb.cards._shown import Drawn, state_item, tool_item
-from hitl_nb.cards._sights import Sights
+from hitl_nb.cards._updates import Item
 from hitl_nb.errors import FrontendError
-
-Item = dict[str, Any]
 
 
 def item_of(
@@ -55,7 +50,7 @@ def item_of(
         tree = growing(entry) if growing else [*message_tree(entry), *_warning_nodes(entry.text)]
         return {"key": entry.key, "type": "message", "role": entry.role, "tree": tree, "streaming": entry.streaming}
     if isinstance(entry, CallEntry):
-        return _call_item(entry.call, warnings, passed)
+        return call_item(entry.call, warnings, passed=passed)
     return {"key": entry.key, "type": "note", "level": entry.level, "text": warned(entry.text)}
 
 
@@ -106,7 +101,8 @@ def headline_of(call: Call, *, passed: bool = False) -> Item:
     return {"key": call.occurrence, "type": "note", "level": level, "text": warned("\n".join(lines))}
 
 
-def _call_item(call: Call, warnings: dict[str, str], passed: bool) -> Item:
+def call_item(call: Call, warnings: dict[str, str], *, passed: bool = False) -> Item:
+    """Give the item of a call that somebody is asked about; arguments as of `item_of`."""
     try:
         with contained("It"):
             card = card_of(call)
@@ -115,7 +111,7 @@ def _call_item(call: Call, warnings: dict[str, str], passed: bool) -> Item:
     except FrontendError as error:
         use_default(call)
         warnings[call.occurrence] = f"Its own card cannot be drawn: {error} The default card instead."
-        return _call_item(call, warnings, passed)
+        return call_item(call, warnings, passed=passed)
     except Exception as error:
         card = fall_back(call)
         warnings[call.occurrence] = f"Its own card cannot show this call: {words_of(error)}"
@@ -124,8 +120,7 @@ def _call_item(call: Call, warnings: dict[str, str], passed: bool) -> Item:
 
 def _framed(call: Call, card: Card, warning: str | None, passed: bool) -> Item:
     turn = turn_item(call, passed=passed)
-    # Where several are asked, each has a card with all of it.
-    shown, escaped = card.shown() if call.outcome is None and not turn["several"] else ({}, False)
+    said, inside = _while_open(call, card, warning, turn) if call.outcome is None else _decided(call, card, warning)
     return {
         "key": call.occurrence,
         "type": "call",
@@ -138,20 +133,40 @@ def _framed(call: Call, card: Card, warning: str | None, passed: bool) -> Item:
         "status": call.status,
         "turn": turn,
         **({"shared": True} if Handle.of(call).origin else {}),
-        **({} if (begun := begun_at(call)) is None else {"draft": begun}),
-        "warning": "\n".join(line for line in (visible(warning or ""), _warning(call, warning, shown, escaped)) if line)
-        or None,
+        "warning": "\n".join(line for line in (visible(warning or ""), said) if line) or None,
         "about": compared_by_identity(call) or None,
         "error": visible(call.error) if call.error else None,
         "confirm": card.confirm,
         "decline": card.decline,
         **({"cancel": card.cancel} if card.cancel else {}),
+        **inside,
+    }
+
+
+def _while_open(call: Call, card: Card, warning: str | None, turn: Item) -> tuple[str, Item]:
+    """What a reader has to be told about the characters, and what there is to decide."""
+    # Where several are asked, each has a card with all of it.
+    shown, escaped = ({}, False) if turn["several"] else card.shown()
+    words = call.turn.words if call.turn is not None else ""
+    said = warning_in([call.name, call.title, call.message, call.error, warning, words, shown]) or ""
+    if escaped and not said.startswith(HIDDEN):
+        said = f"{HIDDEN}\n{said}".strip()
+    begun = begun_at(call)
+    return said, {
+        **({} if begun is None else {"draft": begun}),
         "props": shown,
-        "unread": card.unread() if call.outcome is None else "",
+        "unread": card.unread(),
         "held": _held_item(call, card),
         "deadline": _deadline_item(call),
-        "record": record_of(call, card).wire() if call.outcome is not None else None,
+        "record": None,
     }
+
+
+def _decided(call: Call, card: Card, warning: str | None) -> tuple[str, Item]:
+    """The same of a question that is over: what is left of it is its record, which has warnings of its own."""
+    said = warning_in([call.message if call.kind == "tool" else "", warning]) or ""
+    record = record_of(call, card).wire()
+    return said, {"props": {}, "unread": "", "held": None, "deadline": None, "record": record}
 
 
 _PLAIN_NAMES = frozenset({"approve", "ask", "choose", "review", "interrupt", "label", "review_table", "review_code"})
@@ -167,28 +182,25 @@ def headed(call: Call) -> dict[str, Any]:
     name = visible(call.name)
     if call.kind == "tool" or call.title:
         title = visible(title_of(call.name, call.title))
-        says = markdown(_asked(call), breaks=call.kind != "tool")
+        says = _blocks_of(_asked(call), breaks=call.kind != "tool")
         named = call.kind == "tool" or call.name not in _PLAIN_NAMES
         return {"head": [title], "says": says, "tag": name if named and title != name else ""}
     tag = "" if call.name in _PLAIN_NAMES else name
-    blocks = markdown(_asked(call))
+    blocks = _blocks_of(_asked(call), breaks=True)
     if blocks and isinstance(blocks[0], list) and blocks[0][0] in ("p", "h", "plain"):
         return {"head": blocks[0][2:], "says": blocks[1:], "tag": tag}
     return {"head": [visible(title_of(call.name, call.title))], "says": blocks, "tag": tag}
 
 
+@functools.lru_cache(maxsize=256)
+def _blocks_of(text: str, *, breaks: bool) -> list[Node]:
+    """A question is drawn again with every change of its card, and stays the same."""
+    return markdown(text, breaks=breaks)
+
+
 def _asked(call: Call) -> str:
     """Whoever decides sees what they are asked; what is read afterwards quotes no secret."""
     return call.message if call.outcome is None else masked(call.message)
-
-
-def _warning(call: Call, warning: str | None, shown: dict[str, Any], escaped: bool) -> str:
-    """What a reader of the card has to be told about its characters."""
-    if call.outcome is not None:  # its record says the rest
-        return warning_in([call.message if call.kind == "tool" else "", warning]) or ""
-    turn = call.turn.words if call.turn is not None else ""
-    found = warning_in([call.name, call.title, call.message, call.error, warning, turn, shown]) or ""
-    return found if not escaped or found.startswith(HIDDEN) else f"{HIDDEN}\n{found}".strip()
 
 
 def _warning_nodes(text: str) -> list[Node]:
@@ -207,8 +219,9 @@ def turn_item(call: Call, *, passed: bool = False) -> dict[str, Any]:
         call: The call.
         passed: Whether somebody at this screen has been asked before.
     """
-    turn = call.turn if call.status == "executing" else None
-    taken = Handle.of(call).taken
+    if call.status != "executing":
+        return {"token": "", "open": False, "several": False, "words": ""}
+    turn, taken = call.turn, call.decided
     return {
         "token": turn.token if turn is not None else "",
         "open": turn is not None and turn.takes_clicks and not taken,
@@ -241,7 +254,7 @@ def _milliseconds(time: datetime) -> int:
 def begun_at(call: Call) -> Any:
     """Return what was begun at the card of a question that is asked anew; None if nothing was, or it is decided."""
     handle = Handle.of(call)
-    return None if handle.taken or not handle.origin else handle.begun
+    return None if call.decided or not handle.origin else handle.begun
 
 
 def takes_clicks(call: Call) -> bool:
@@ -250,8 +263,6 @@ def takes_clicks(call: Call) -> bool:
 
 
 def _turn_in_words(call: Call, turn: Turn | None, *, taken: bool, passed: bool) -> str:
-    if call.status != "executing":
-        return ""
     if taken:
         return "The answer is being written down…"
     if turn is None:
@@ -268,170 +279,3 @@ def _turn_in_words(call: Call, turn: Turn | None, *, taken: bool, passed: bool) 
     who = f"The rule {turn.by}" if turn.via == "policy" and turn.by else turn.words
     verb = "decides" if turn.via == "policy" else _VERBS.get(turn.via, "is asked")
     return f"{who[:1].upper()}{who[1:]} {verb} first"
-
-
-# -- updates -------------------------------------------------------------------------------------------------
-
-
-FLUSH = 0.05
-"""Seconds between two updates at most: a comm message costs more than what is in it."""
-
-
-class Updates:
-    """The items of one list and how they travel: each update has a number, and can be asked for again.
-
-    Args:
-        send: Gives a message to the browser.
-        on_answer: Called with a ``respond``, ``decline``, ``undo``, ``draft``, ``look``, ``ask`` or ``failed`` message.
-        on_drawn: Called when a browser says that it is there, and whether it draws anything.
-        draft_of: Gives what a person has begun at the item with this key, for a page that draws it anew.
-    """
-
-    def __init__(
-        self,
-        send: Callable[[dict[str, Any]], None],
-        on_answer: Callable[[dict[str, Any]], None],
-        on_drawn: Callable[[], None],
-        draft_of: Callable[[str], Any] = lambda key: None,
-    ) -> None:
-        self._send, self._on_answer, self._on_drawn, self._draft_of = send, on_answer, on_drawn, draft_of
-        self._items: dict[str, Item] = {}
-        self._dirty: dict[str, Item] = {}
-        self._trees: dict[str, tuple[list[Node], int]] = {}
-        """What the browser has of a text, and which reading of it."""
-        self._due: dict[str, Callable[[], Item]] = {}
-        self.live = True
-        """Whether more may come: the browser asks again until it is told that nothing does."""
-        self.seq = 0
-        """The number of the newest update."""
-        self.have = 0
-        """The newest update that a browser says it has drawn."""
-        self.sights = Sights()
-        """Where it is drawn."""
-        self._timer: asyncio.TimerHandle | None = None
-
-    def show(self, item: Item, *, soon: bool = True) -> None:
-        """Show an item, replacing the one with its key; `soon` waits for more changes, else it goes at once."""
-        if not self.put(item):
-            return
-        if not soon:
-            self.flush()
-        else:
-            self._flush_soon()
-
-    def show_later(self, key: str, make: Callable[[], Item]) -> None:
-        """Show what `make` gives when the next update goes: a thousand changes a second are made twenty times."""
-        if key not in self._items:
-            self.show(make())  # its place is behind what is there now
-            return
-        self._due[key] = make
-        self._flush_soon()
-
-    def _flush_soon(self) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH, self.flush)
-
-    def put(self, item: Item) -> bool:
-        """Keep an item for the next update, in the place of the one with its key; gives whether it is news."""
-        self._due.pop(item["key"], None)
-        if "tree" not in item and self._items.get(item["key"]) == item:
-            return False
-        self._items[item["key"]] = self._dirty[item["key"]] = item
-        return True
-
-    def flush(self, *, always: bool = False) -> None:
-        """Send all changed items as one message."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        due, self._due = self._due, {}
-        for make in due.values():
-            self.put(make())
-        if self._dirty or always:
-            self.seq += 1
-            items, self._dirty = [self._grown(item) for item in self._dirty.values()], {}
-            self.tell(op="patch", items=items)
-
-    def _grown(self, item: Item) -> Item:
-        """A text goes once: what the browser has of it is not sent again."""
-        if "tree" not in item:
-            return item
-        tree = item["tree"]
-        reading = tree.reading if isinstance(tree, Tree) else 0
-        (was, known), self._trees[item["key"]] = self._trees.get(item["key"], ([], 0)), (tree, reading)
-        if isinstance(tree, Tree) and was is tree and reading == known + 1:
-            changed = tree.grown()
-        elif was and was is not tree and not (isinstance(was, Tree) and was.reading != known):
-            changed = grown(was, tree)
-        else:
-            return {**item, "tree": list(tree)}  # the next reading changes it
-        return {**{name: part for name, part in item.items() if name != "tree"}, "grown": changed}
-
-    def drop(self, keys: Iterable[str]) -> None:
-        """Show some items no more."""
-        gone = [key for key in keys if self._items.pop(key, None) is not None]
-        for key in gone:
-            self._dirty.pop(key, None)
-            self._due.pop(key, None)
-            self._trees.pop(key, None)
-        if gone:
-            self.seq += 1
-            self._dirty.clear()
-            self._tell_all()
-
-    def finish(self) -> None:
-        """Send what is left and let the browser stop asking."""
-        self.live = False
-        self.flush(always=True)
-
-    def acknowledge(
-        self, call_id: str, *, click: str | None, accepted: bool, error: str | None, undone: bool, late: bool
-    ) -> None:
-        """Tell the browser what became of its answer."""
-        self.flush()
-        self.tell(op="answered", call_id=call_id, click=click, accepted=accepted, error=error, undone=undone, late=late)
-
-    def reply(self, call_id: str, *, ask: object, **found: Any) -> None:
-        """Give the browser what a card has asked for."""
-        self.flush()
-        self.tell(op="reply", call_id=call_id, ask=ask, **found)
-
-    def tell(self, **content: Any) -> None:
-        """Send a message, with where things stand."""
-        # With the time of this clock, by which the times of its items are meant: the browser's may be another one.
-        self._send({**content, "seq": self.seq, "live": self.live, "now": _milliseconds(datetime.now(UTC))})
-
-    def receive(self, content: Any) -> None:
-        """Do what a message of the browser asks for."""
-        op = content.get("op") if isinstance(content, dict) else None
-        if op == "views":
-            self.sights.note(content)
-            self._on_drawn()
-        elif op == "hello":
-            have = content.get("have")
-            self.sights.note(content)
-            if self.sights.drawn:
-                self.have = max(self.have, have if isinstance(have, int) else 0)
-            self._on_drawn()
-            self._resync(have)
-        elif op == "bye":
-            self.sights.forget(content)
-        elif op in ("respond", "decline", "cancel", "undo", "draft", "failed", "look", "ask", "at"):
-            self._on_answer(content)
-
-    def _resync(self, have: object) -> None:
-        self.flush()
-        if have == self.seq and have != 0:
-            self.tell(op="same")
-        else:
-            self._tell_all()
-
-    def _tell_all(self) -> None:
-        self.tell(op="snapshot", items=[self._with_draft(item) for item in self._items.values()])
-
-    def _with_draft(self, item: Item) -> Item:
-        draft = self._draft_of(item["key"]) if item["type"] == "call" else None
-        return item if draft is None else {**item, "draft": draft}
-
-    def __len__(self) -> int:
-        return len(self._items)

@@ -177,7 +177,7 @@ class Requests:
         if message.get("op") != "ask" or not isinstance(ask, str) or ask in self._under_way:
             return
         if ask in self._replies:
-            cards.reply(str(message.get("call_id")), ask=ask, **self._replies[ask])
+            cards.updates.reply(str(message.get("call_id")), ask=ask, **self._replies[ask])
             return
         task = asyncio.get_running_loop().create_task(self._do(cards, ask, message))
         self._under_way[ask] = task
@@ -197,7 +197,7 @@ class Requests:
         self._replies[ask] = found
         while len(self._replies) > _MOST:
             del self._replies[next(iter(self._replies))]
-        cards.reply(key, ask=ask, **found)
+        cards.updates.reply(key, ask=ask, **found)
 
 
 class Panel:

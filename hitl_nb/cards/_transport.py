@@ -6,7 +6,7 @@ seconds.
 
 import asyncio
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anywidget
@@ -17,9 +17,8 @@ from hitl_nb._calls import Call
 from hitl_nb._limits import words_of
 from hitl_nb._text import logger, visible
 from hitl_nb.cards._figures import drawn_of, figure_words, figures_in, live, load, maker_of, picture_of_figure
-from hitl_nb.cards._protocol import Item, Updates
 from hitl_nb.cards._registry import all_cards, script, style
-from hitl_nb.cards._sights import Sights
+from hitl_nb.cards._updates import Updates
 
 
 class CardList(anywidget.AnyWidget):
@@ -53,61 +52,17 @@ class CardList(anywidget.AnyWidget):
         super().__init__()
         self.draws = frozenset(all_cards())
         """The cards that it can draw: those that were known when it began."""
+        self.updates = Updates(self.send, on_answer, on_drawn, draft_of)
+        """What it draws."""
         self._loop = asyncio.get_running_loop()
-        self._updates = Updates(self.send, on_answer, on_drawn, draft_of)
         self.on_msg(self._receive)
-
-    @property
-    def have(self) -> int:
-        """The newest update that a browser says it has drawn."""
-        return self._updates.have
-
-    @property
-    def sights(self) -> Sights:
-        """Where it is drawn."""
-        return self._updates.sights
-
-    @property
-    def seq(self) -> int:
-        """The number of the newest update."""
-        return self._updates.seq
-
-    def put(self, item: Item, *, soon: bool = True) -> None:
-        """Show an item, replacing the one with its key; `soon` waits for more changes, else it goes at once."""
-        self._updates.show(item, soon=soon)
-
-    def put_later(self, key: str, make: Callable[[], Item]) -> None:
-        """Show the item that `make` gives when the next update goes."""
-        self._updates.show_later(key, make)
-
-    def drop(self, keys: Iterable[str]) -> None:
-        """Show some items no more."""
-        self._updates.drop(keys)
-
-    def finish(self) -> None:
-        """Send what is left and let the browser stop asking."""
-        self._updates.finish()
-
-    def acknowledge(
-        self, call_id: str, *, click: str | None, accepted: bool, error: str | None, undone: bool, late: bool
-    ) -> None:
-        """Tell the browser what became of its answer."""
-        self._updates.acknowledge(call_id, click=click, accepted=accepted, error=error, undone=undone, late=late)
-
-    def reply(self, call_id: str, *, ask: object, **found: Any) -> None:
-        """Give the browser what a card has asked for."""
-        self._updates.reply(call_id, ask=ask, **found)
-
-    def flush(self) -> None:
-        """Send all changed items as one message."""
-        self._updates.flush()
 
     def _receive(self, _widget: object, content: object, _buffers: object) -> None:
         # ipykernel 7.0-7.3 runs this in a subshell's thread.
-        self._loop.call_soon_threadsafe(self._updates.receive, content)
+        self._loop.call_soon_threadsafe(self.updates.receive, content)
 
     def __repr__(self) -> str:
-        return f"<CardList: {len(self._updates)} items>"
+        return f"<CardList: {len(self.updates)} items>"
 
 
 class Slots:

@@ -22,11 +22,12 @@ from hitl_nb._kernel import current_kernel, in_next_cell, marimo_notebook
 from hitl_nb._limits import contained, words_of
 from hitl_nb._transcript import CallEntry, Entry, NoteEntry, StateEntry, ToolEntry, Transcript
 from hitl_nb.cards._clicks import Talk
-from hitl_nb.cards._protocol import Item, Messages, headline_of, item_of, takes_clicks
+from hitl_nb.cards._protocol import Messages, call_item, headline_of, item_of, takes_clicks
 from hitl_nb.cards._record import Record, bundle, metadata_of, record_of_call
 from hitl_nb.cards._registry import has_preview, rendered
 from hitl_nb.cards._shown import Drawn, drawing_of
 from hitl_nb.cards._transport import CardList, Figures, Slots
+from hitl_nb.cards._updates import Item, Sights, Updates
 
 # -- transcript → screen -------------------------------------------------------------------------------------
 
@@ -86,12 +87,9 @@ class RunView:
         self._warnings: dict[str, str] = {}
         self._passed: set[str] = set()
         self._messages = Messages()
+        self._observed: dict[str, Call] = {}
         self._talk = Talk(
-            lambda occurrence: self._observed.get(occurrence),
-            self._redraw,
-            self._list_of,
-            self._warnings,
-            self._redraw_later,
+            self._observed.get, self._redraw, self._updates_of, self._warnings, redraw_later=self._redraw_later
         )
         # marimo keeps no outputs in its file, and an output that is replaced there takes its neighbours with it.
         self._in_marimo = marimo_notebook() is not None
@@ -100,7 +98,6 @@ class RunView:
         )
         self._figures = Figures(self._slots, self._figured)
         self._widget: ipywidgets.Widget = self._slots.box if around is None else around(self._slots.box)
-        self._observed: dict[str, Call] = {}
         self._own: set[str] = set()
         self._tools: dict[str, tuple[ToolEntry, Drawn | None]] = {}
         self._states: dict[str, Drawn] = {}
@@ -118,7 +115,7 @@ class RunView:
         self._shown_again = False
         self._saving: threading.Timer | None = None
         self._calm = CALM
-        self._unseen: dict[str, tuple[CardList, int]] = {}
+        self._unseen: dict[str, tuple[Updates, int]] = {}
         self.follow(transcript)
 
     def __contains__(self, what: object) -> bool:
@@ -138,12 +135,16 @@ class RunView:
     @property
     def has_pages(self) -> bool:
         """Whether there are pages that could draw it."""
-        return self._slots.lists[0].sights.has_pages
+        return self._sights.has_pages
 
     @property
     def gone(self) -> float | None:
         """Since when no page draws it, in seconds since 1970, by the clock of the browser."""
-        return self._slots.lists[0].sights.gone
+        return self._sights.gone
+
+    @property
+    def _sights(self) -> Sights:
+        return self._slots.lists[0].updates.sights
 
     def open(self) -> None:
         """Put the view into the current cell."""
@@ -165,7 +166,7 @@ class RunView:
 
     def say_aside(self, words: str) -> None:
         """Say something about the screen itself; it is no part of the record."""
-        self._slots.lists[-1].put({"key": ASIDE, "type": "note", "level": "info", "text": words})
+        self._slots.lists[-1].updates.show({"key": ASIDE, "type": "note", "level": "info", "text": words})
 
     def follow(self, transcript: Transcript) -> None:
         """Show a transcript, too."""
@@ -189,7 +190,7 @@ class RunView:
             del self._entries[key]
             self._slots.release(key)
         for cards in self._slots.lists:
-            cards.drop(gone)
+            cards.updates.drop(gone)
 
     def save_soon(self) -> None:
         """Put what is shown into the document in a moment, unless a question is open."""
@@ -213,7 +214,7 @@ class RunView:
         for entry, _ in self._tools.values():
             entry.call.unobserve(self._on_tool, names=list(_LOOKED_AT))
         for cards in self._slots.lists:
-            cards.finish()
+            cards.updates.finish()
         # A widget that draws a call is no question that is over: it stays as long as the kernel does.
         made = [*(drawn for _, drawn in self._tools.values()), *self._states.values()]
         stays = any(drawn is not None and drawn.widget is not None for drawn in made)
@@ -232,14 +233,13 @@ class RunView:
 
     def _is_forgotten(self) -> bool:
         """Whether no page knows any more where the view is to be changed in the document, since each was reloaded."""
-        sights = self._slots.lists[0].sights
-        return bool(self._displayed) and not any(map(sights.knows, self._displayed.values()))
+        return bool(self._displayed) and not any(map(self._sights.knows, self._displayed.values()))
 
     def _record_later(self) -> None:
         """Have the next cell that runs put the record into the document, unless it is there."""
         kernel, stored = current_kernel(), self._record(MOVED)
         text, since = self._stored
-        if kernel is None or (text == self._record()["text/plain"] and self._slots.lists[0].sights.saw(since)):
+        if kernel is None or (text == self._record()["text/plain"] and self._sights.saw(since)):
             return
         beside = self._beside()
         in_next_cell(kernel, lambda: display(stored, raw=True, metadata=beside))
@@ -256,25 +256,33 @@ class RunView:
         if not isinstance(entry, CallEntry):
             key = f"{number}:{entry.key}"  # those of two transcripts may be the same
             self._entries[key] = entry
-            self._slots.home_of(key).put_later(key, lambda: self._item(key, entry))
+            self._slots.home_of(key).updates.show_later(key, lambda: self._item(key, entry))
             self._display_postponed()
             return
         call = entry.call
         self._entries[call.occurrence] = entry
         self._origins.setdefault(call.occurrence, self._transcripts[number])
         self._follow(call)
-        if call.status == "inProgress" and not has_preview(call):
+        self._redraw(call)
+
+    def _redraw(self, call: Call) -> None:
+        is_forgotten = call.occurrence not in self._entries
+        if is_forgotten or (call.status == "inProgress" and not has_preview(call)):
             return
-        item = self._call_item(entry)
-        self._slots.home_of(call.occurrence, str(item.get("card") or "")).put(item)
+        item = self._call_item(call)
+        self._slots.home_of(call.occurrence, str(item.get("card") or "")).updates.show(item)
         self._display_postponed()
 
-    def _call_item(self, entry: CallEntry) -> Item:
-        call = entry.call
+    def _redraw_later(self, call: Call) -> None:
+        """Draw a call again when the next update goes: it may be decided by then, and is drawn once."""
+        key = call.occurrence
+        self._slots.home_of(key).updates.show_later(key, lambda: self._call_item(call))
+
+    def _call_item(self, call: Call) -> Item:
         passed = call.occurrence in self._passed
         if call.occurrence in self._own and call.outcome is None:
             return headline_of(call, passed=passed)
-        return item_of(entry, self._warnings, passed=passed)
+        return call_item(call, self._warnings, passed=passed)
 
     def _item(self, key: str, entry: Entry) -> Item:
         drawn = None
@@ -294,7 +302,7 @@ class RunView:
         entry, drawn = self._tools[entry.key]
         if drawn is not None:
             self._draw(entry, drawn)
-        self._slots.home_of(entry.key).put(item_of(entry, self._warnings, drawn=drawn))
+        self._slots.home_of(entry.key).updates.show(item_of(entry, self._warnings, drawn=drawn))
         if drawn is not None and drawn.hidden and not entry.call.decided:
             self._slots.reserve(entry.key)  # there may be a widget later, and its place is here
         self._slots.place(entry.key, drawn.widget if drawn is not None else None)
@@ -315,14 +323,6 @@ class RunView:
         if self._postponed:
             self._postponed = False
             self._context.copy().run(self.display)
-
-    def _redraw(self, call: Call) -> None:
-        self._changed(CallEntry(key=call.occurrence, call=call))
-
-    def _redraw_later(self, call: Call) -> None:
-        """Draw a call again when the next update goes: it may be decided by then, and is drawn once."""
-        entry = CallEntry(key=call.occurrence, call=call)
-        self._slots.home_of(entry.key).put_later(entry.key, lambda: self._call_item(entry))
 
     def _follow(self, call: Call) -> None:
         if call.occurrence not in self._observed:
@@ -346,7 +346,7 @@ class RunView:
             self._take_turn(call)
         self._redraw(call)
         if takes_clicks(call) or call.status == "complete":
-            self._slots.home_of(call.occurrence).flush()
+            self._updates_of(call.occurrence).flush()
         if name == "status" and call.status == "complete":
             self._save_decided()
 
@@ -355,7 +355,7 @@ class RunView:
         self._save_no_more()
         if len(self._observed) == 1:
             self._update(self.live_bundle(), {})  # what is saved names the question; nobody is at work here yet
-        home = self._slots.home_of(call.occurrence)
+        home = self._slots.home_of(call.occurrence).updates
         self._unseen[call.occurrence] = (home, home.seq + 1)
         if has_preview(call):
             self._talk.fetch(call)
@@ -434,7 +434,7 @@ class RunView:
             self._use_card(call, f"Its `render` returned a `{type(widget).__name__}`, not a widget.")
         else:
             # What is asked stands above the user's widget; the record takes its place afterwards.
-            self._slots.home_of(call.occurrence).put(headline_of(call), soon=False)
+            self._slots.home_of(call.occurrence).updates.show(headline_of(call), soon=False)
             self._slots.mount(call.occurrence, widget)
 
     def _figured(self, call: Call) -> None:
@@ -454,11 +454,11 @@ class RunView:
     # -- who sees it --------------------------------------------------------------------------------------
 
     def _on_drawn(self) -> None:
-        if self._slots.lists[0].sights.drawn:
+        if self._sights.drawn:
             self.drawn.set()
             self._shown_again = False
-        for occurrence, (cards, seq) in list(self._unseen.items()):
-            if cards.have >= seq:
+        for occurrence, (updates, seq) in list(self._unseen.items()):
+            if updates.have >= seq:
                 del self._unseen[occurrence]
                 Handle.of(self._observed[occurrence]).shown()
         self._slots.repeat()
@@ -466,7 +466,7 @@ class RunView:
 
     def _look_for_views(self) -> None:
         """Show the cards again, once, where a cell waits and no page draws them; if that does not help, give up."""
-        sights = self._slots.lists[0].sights
+        sights = self._sights
         waits = any(self._observed[open_].status == "executing" for open_ in self._open)
         if not waits or not any(transcript.foreground for transcript, _ in self._followed.values()):
             sights.wait_anew()
@@ -477,5 +477,6 @@ class RunView:
             sights.wait_anew()
             self._context.copy().run(self.display)
 
-    def _list_of(self, occurrence: str) -> CardList:
-        return self._slots.home_of(occurrence) if occurrence in self._observed else self._slots.lists[0]
+    def _updates_of(self, occurrence: str) -> Updates:
+        cards = self._slots.home_of(occurrence) if occurrence in self._observed else self._slots.lists[0]
+        return cards.updates

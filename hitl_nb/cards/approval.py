@@ -102,7 +102,7 @@ class Approval(Card):
             InvalidValue: As `answer`.
         """
         if self.was_changed():
-            return self.call.respond(value)
+            return False
         return self.call.respond(self.answer(value), reason=self._reason_in(value))
 
     def headline(self) -> str:

@@ -190,7 +190,7 @@ class Form(Card):
             InvalidValue: As `answer`; the faults then stand on the card, each at its place.
         """
         if self.was_changed():
-            return self.call.respond(value)
+            return False
         self._errors = []
         if isinstance(value, Mapping) and "instead" in value:
             return self._decide_instead(value["instead"])

@@ -97,7 +97,7 @@ class StateEditor:
     def _draw(self) -> None:
         assert self._panel is not None
         schema = self._document.schema
-        self._panel.cards.put({"key": "state", "type": "state", "id": "state", **self.item(schema)})
+        self._panel.cards.updates.show({"key": "state", "type": "state", "id": "state", **self.item(schema)})
 
     def item(self, schema: Mapping[str, object]) -> dict[str, Any]:
         """Return what the browser draws."""

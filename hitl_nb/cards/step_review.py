@@ -79,7 +79,12 @@ class StepReview(Card):
         return [*self._step_rows(self._steps()), *([answer_row(self.call)] if self.call.approved else [])]
 
     def _step_rows(self, steps: Sequence[object]) -> list[Row]:
-        return [Row(text=self._text_of(step), mark=self._mark(step)) for step in steps]
+        # A refusal ticks nothing: a reader must not take the proposal for what was approved.
+        is_left = self.call.decided and (not self.call.approved or self._answered() is None)
+        marks: list[Literal["on", "off", ""]] = [
+            "" if is_left else "on" if self._is_on(step) else "off" for step in steps
+        ]
+        return [Row(text=self._text_of(step), mark=mark) for step, mark in zip(steps, marks, strict=True)]
 
     def _answered(self) -> list[Any] | None:
         """The steps that somebody answered with; None if they answered with something else."""
@@ -95,12 +100,6 @@ class StepReview(Card):
         return (
             str(change["path"]).endswith(f"].{self._status}") and len(values) == 2 and all(v in ticks for v in values)
         )
-
-    def _mark(self, step: object) -> Literal["on", "off", ""]:
-        # A refusal ticks nothing: a reader must not take the proposal for what was approved.
-        if self.call.decided and (not self.call.approved or self._answered() is None):
-            return ""
-        return "on" if self._is_on(step) else "off"
 
     def _steps(self) -> list[Any]:
         args = self.call.args

@@ -203,7 +203,7 @@ class Chat:
             return
         status = self._run.status if self._run is not None else "done"
         words = {"running": "The agent is at work", "waiting": "Waiting for you", "failed": "The last run failed"}
-        self._head.cards.put(
+        self._head.cards.updates.show(
             {
                 "key": "head",
                 "type": "chat-head",
@@ -213,7 +213,7 @@ class Chat:
                 "busy": self._is_busy,
             }
         )
-        self._foot.cards.put(
+        self._foot.cards.updates.show(
             {
                 "key": "foot",
                 "type": "composer",

@@ -220,7 +220,7 @@ class Desk:
 
     def _put_together(self) -> None:
         """Show the open questions as one table, as they are now; each keeps a row of its own in the journal."""
-        calls = [call for call in self._asked.values() if takes_clicks(call) and not Handle.of(call).taken]
+        calls = [call for call in self._asked.values() if takes_clicks(call) and not call.decided]
         if len(calls) < 2 or (self._together is not None and not self._together[1].done()):
             return
         if self._together is not None:

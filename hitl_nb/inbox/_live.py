@@ -145,14 +145,14 @@ class Live:
         for question, (call, posted) in list(self._shown.items()):
             if question in left:
                 self._retell(call, posted, left[question])
-            elif not Handle.of(call).taken:
+            elif not call.decided:
                 await self._let_go(call, posted)
         for question, posted in left.items():
             if question not in self._shown and self._open() < AT_MOST:
                 self._ask(posted)
 
     def _open(self) -> int:
-        return sum(not Handle.of(call).taken for call, _ in self._shown.values())
+        return sum(not call.decided for call, _ in self._shown.values())
 
     def _ask(self, posted: Posted) -> None:
         call = self._make(posted)
@@ -187,7 +187,7 @@ class Live:
     def _look(self, call: Call) -> None:
         """Say to the others that this person is at a question."""
         question = next((question for question, (known, _) in self._shown.items() if known is call), None)
-        if question is not None and not Handle.of(call).taken:
+        if question is not None and not call.decided:
             self._say(question)
 
     def _say(self, question: int | None) -> None:

@@ -220,7 +220,7 @@ class Inbox:
 
     async def _tell_later(self, journal: Journal, call: Call, address: str) -> None:
         await asyncio.sleep(_TURN)
-        if not Handle.of(call).taken:
+        if not call.decided:
             await self._tell(journal, call, address)
 
     def _posting(self, call: Call, expires: datetime | None) -> dict[str, Any]:

@@ -155,15 +155,14 @@ class AllOf:
 
     async def _voted(self, ballots: Sequence[Call], ballot: Call, person: Person) -> bool:
         """Ask one of them; gives False if they passed, which is no approval."""
-        handle = Handle.of(ballot)
         if any(each.decided and not each.approved for each in ballots):
             return True  # a no of somebody before, a moment ago
-        if not handle.taken:
+        if not ballot.decided:
             consult(ballot, [person])
-        if not handle.taken:
-            with handle.turns.put_to(person), contained(f"Whoever was asked about `{ballot.name}`"):
+        if not ballot.decided:
+            with Handle.of(ballot).turns.put_to(person), contained(f"Whoever was asked about `{ballot.name}`"):
                 await person(ballot)
-        return handle.taken
+        return ballot.decided
 
     def declared(self) -> Any:
         """Return who has to answer, structurally."""
@@ -187,7 +186,7 @@ def _refused(call: Call, ballots: Sequence[Call]) -> bool:
     if len(answers) > 1:
         _decline(call, "the approvers gave different answers", given)
         return True
-    return Handle.of(call).taken
+    return call.decided
 
 
 def _decline(call: Call, reason: str, ballots: Sequence[Call]) -> None:

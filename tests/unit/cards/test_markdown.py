@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hitl_nb._text import Pieces
 from hitl_nb.cards._markdown import Growing, markdown
 from hitl_nb.cards._nodes import code, grown, tree_html
-from hitl_nb.cards._protocol import Updates
+from hitl_nb.cards._updates import Updates
 
 LINES = st.sampled_from(
     [

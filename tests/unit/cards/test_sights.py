@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitl_nb.cards._sights import Sights
+from hitl_nb.cards._updates import Sights
 
 
 class Clock:
@@ -20,7 +20,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("hitl_nb.cards._sights.time", clock)
+    monkeypatch.setattr("hitl_nb.cards._updates.time", clock)
     return clock
 
 
@@ -103,7 +103,7 @@ def test_a_front_end_that_does_not_count_draws_what_it_asks_for():
 def test_zero_lasts_only_as_long_as_every_page_has_said_zero_last(said):
     sights, last, since, now = Sights(), {}, None, 1.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hitl_nb.cards._sights.time", SimpleNamespace(monotonic=lambda: now))
+        patch.setattr("hitl_nb.cards._updates.time", SimpleNamespace(monotonic=lambda: now))
         for page, views, pause in said:
             now += pause
             last[page] = views

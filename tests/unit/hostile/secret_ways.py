@@ -104,7 +104,7 @@ class World:
         if self.is_declared:
             self.out["card"].append(self.live[-1])
         widget = CardList(lambda _: None, lambda: None)
-        widget.put(item, soon=False)
+        widget.updates.show(item, soon=False)
         state = widget.get_state()
         self.out["widget state"].append(json.dumps({name: str(state[name]) for name in state if name[:2] != "_c"}))
         widget.close()

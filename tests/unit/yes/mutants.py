@@ -74,14 +74,19 @@ def closing(patch: pytest.MonkeyPatch) -> None:
 
 
 def first_answer(patch: pytest.MonkeyPatch) -> None:
-    true_decide = Handle._decide
+    true_decide, true_respond = Handle._decide, Handle.respond
 
     def decide(self: Handle, decision: Any, *, holds: bool = False) -> bool:
-        self._decision = self._taking = None
+        self.decision = self.taken = None
         return true_decide(self, decision, holds=holds)
 
+    def respond(self: Handle, *args: Any, **options: Any) -> bool:
+        self.decision = self.taken = None
+        return true_respond(self, *args, **options)
+
     patch.setattr(Handle, "_decide", decide)
-    patch.setattr(Handle, "taken", property(lambda self: False))
+    patch.setattr(Handle, "respond", respond)
+    patch.setattr(Call, "decided", property(lambda self: False))
 
 
 def lost_race(patch: pytest.MonkeyPatch) -> None:
@@ -147,7 +152,7 @@ def compared_to_run(patch: pytest.MonkeyPatch) -> None:
 
 
 def compared_to_answer(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Handle, "_is_unchanged", lambda self: True)
+    patch.setattr(Handle, "may_be_approved", lambda self: True)
 
 
 def compared_to_return(patch: pytest.MonkeyPatch) -> None:
