@@ -239,14 +239,10 @@ def secrets_in(value: object) -> tuple[list[object], list[object]]:
     look(None, value, False)
     while todo:
         held, in_rows = todo.pop()
-        in_rows = in_rows or not _has_names(held)
+        in_rows = in_rows or not (isinstance(held, BaseModel | Mapping) or is_dataclass(held))
         for name, part in _parts(held):
             look(name, part, in_rows)
     return typed, named
-
-
-def _has_names(value: object) -> bool:
-    return isinstance(value, BaseModel | Mapping) or is_dataclass(value)
 
 
 def _parts(value: object) -> Iterable[Part]:

@@ -14,13 +14,15 @@ from pydantic import SecretBytes, SecretStr
 
 from hitl_nb._schema._layout import hide_secrets, readable
 from hitl_nb._schema._node import FormNode
-from hitl_nb._schema._wire import Json, Path, by_text, is_sequence, opened, same, to_wire
+from hitl_nb._schema._wire import Json, Path, by_text, is_sequence, looks_same, opened, to_wire
 
 __all__ = ["changes_of"]
 
 Change = dict[str, Json]
 Block = tuple[int, int, int, int]
 """Items `first` to `last` of one list, and `start` to `end` of the other."""
+
+_SECRETS: Final = (SecretStr, SecretBytes)
 
 _ALIGNED: Final = 1_000_000
 """Lists are aligned up to so many pairs of equal items (some 0.5 s); beyond, items are compared place by place."""
@@ -57,7 +59,8 @@ def _compared(old: object, new: object, was: object, now: object, path: Path) ->
         yield from _compared_keys(before, after, was, now, path)
     elif is_sequence(before) and is_sequence(after) and is_sequence(was) and is_sequence(now):
         yield from _compared_items(list(before), list(after), list(was), list(now), path)
-    elif not _is_unchanged(old, new):
+    # On the wire all secrets look the same.
+    elif old != new if isinstance(old, _SECRETS) or isinstance(new, _SECRETS) else not looks_same(old, new):
         yield {"path": _dotted(path), "from": readable(was), "to": readable(now)}
 
 
@@ -120,12 +123,6 @@ def _middle(before: list[str], after: list[str]) -> list[Block]:
     if len(before) == len(after) and sum(map(str.__ne__, before, after)) <= moved:
         return whole
     return [(first, last, start, end) for _, first, last, start, end in aligned]
-
-
-def _is_unchanged(old: object, new: object) -> bool:
-    # On the wire all secrets look the same.
-    is_secret = isinstance(old, SecretStr | SecretBytes) or isinstance(new, SecretStr | SecretBytes)
-    return bool(old == new) if is_secret else same(old, new)
 
 
 def _dotted(path: Path) -> str:

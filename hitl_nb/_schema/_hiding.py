@@ -282,7 +282,7 @@ def _as_mapping(value: object) -> dict[str, object]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Secrets:
     """The secrets of one value."""
 
     declared: list[object]
@@ -292,7 +292,7 @@ class Found:
     """By the name of their place only."""
 
 
-def secrets_of(value: object, checks: object = None) -> Found:
+def secrets_of(value: object, checks: object = None) -> Secrets:
     """Return every secret in a value.
 
     Args:
@@ -300,14 +300,14 @@ def secrets_of(value: object, checks: object = None) -> Found:
         checks: Their validator, which may declare secrets; None if there is none.
     """
     typed, named = secrets_in(value)
-    found = Found(declared=typed, named=[])
+    found = Secrets(declared=typed, named=[])
     hider = facts_of(checks).hider
     if hider is not None:
         with suppress(PydanticSerializationError, ValueError, TypeError, RecursionError):
             plain = to_jsonable_python(value, by_alias=True, serialize_unknown=True, inf_nan_mode="strings")
             hider.hide(plain, found.declared, found.named)
             return found  # the schema may say that a name means nothing
-    return Found(declared=typed, named=named)
+    return Secrets(declared=typed, named=named)
 
 
 def learn_from(value: object, checks: object = None) -> None:

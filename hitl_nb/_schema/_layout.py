@@ -21,10 +21,10 @@ from hitl_nb._schema._wire import (
     by_text,
     from_mark,
     is_sequence,
+    looks_same,
     mark,
     opened,
     real_key,
-    same,
     to_wire,
 )
 from hitl_nb.errors import InvalidValue
@@ -49,7 +49,9 @@ def branch_of(node: FormNode, value: object) -> int | None:
     inside = opened(value)
     if node.discriminator and isinstance(inside, Mapping) and node.discriminator in inside:
         tag = inside[node.discriminator]
-        named = (place for place, branch in enumerate(node.branches) if any(same(tag, each) for each in branch.tags))
+        named = (
+            place for place, branch in enumerate(node.branches) if any(looks_same(tag, each) for each in branch.tags)
+        )
         return next(named, None)
     # Models ignore keys they do not know, so "knows every key" says more than "fits".
     for depth, known_keys_only in ((_DEEP, True), (_DEEP, False), (0, False)):

@@ -55,12 +55,12 @@ __all__ = [
     "is_sequence",
     "key_text",
     "look_of",
+    "looks_same",
     "mark",
     "name_of",
     "opened",
     "read_wire",
     "real_key",
-    "same",
     "to_wire",
 ]
 
@@ -199,13 +199,13 @@ def as_text(wire: Json, *, keeps_hidden: bool = False) -> Json:
     return cast("str", wire["text"])
 
 
-def same(first: object, second: object) -> bool:
+def looks_same(first: object, second: object) -> bool:
     """Whether two values look the same in the browser: type, order and every digit; 1 and 1.0 are one number there."""
     return equal_wires(to_wire(first), to_wire(second))
 
 
 def look_of(value: object) -> str:
-    """Return a text that two values have in common if, and only if, they are the `same`: to find one among many."""
+    """Return a text that two values share if, and only if, one `looks_same` as the other: to find one of many."""
     return json.dumps(_in_one_spelling(to_wire(value)))
 
 

@@ -41,9 +41,8 @@ from hitl_nb.cards._seen import table_of as table_of
 from hitl_nb.cards._seen import text_nodes as text_nodes
 from hitl_nb.cards._updates import Item as Item
 from hitl_nb.cards._updates import Updates as Updates
-from hitl_nb.cards.approval import Approval
-from hitl_nb.cards.batch_review import BatchReview
-from hitl_nb.cards.batch_review import answer_of_yes as answer_of_yes
+from hitl_nb.cards.approval import Approval, BatchReview
+from hitl_nb.cards.approval import answer_of_yes as answer_of_yes
 from hitl_nb.cards.choice import Choice, TimePicker
 from hitl_nb.cards.choice import described as described
 from hitl_nb.cards.form import Form

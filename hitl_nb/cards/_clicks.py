@@ -26,9 +26,6 @@ from hitl_nb.cards._registry import card_of, use_default
 from hitl_nb.cards._updates import Fate, Updates
 from hitl_nb.errors import HitlError, UsageError
 
-Tell = Callable[[str, str | None, Fate], None]
-"""Says to the browser what became of a click."""
-
 
 class Clicks:
     """Takes the ``respond``, ``decline``, ``cancel`` and ``undo`` messages of one view.
@@ -36,11 +33,16 @@ class Clicks:
     Args:
         find: Gives the call of an occurrence, or None.
         redraw: Draws a call again with the next update.
-        tell: Acknowledges a click, with all that is to be drawn before.
+        updates_of: What reaches the browser that draws an occurrence.
     """
 
-    def __init__(self, find: Callable[[str], Call | None], redraw: Callable[[Call], None], tell: Tell) -> None:
-        self._find, self._redraw, self._tell = find, redraw, tell
+    def __init__(
+        self,
+        find: Callable[[str], Call | None],
+        redraw: Callable[[Call], None],
+        updates_of: Callable[[str], Updates],
+    ) -> None:
+        self._find, self._redraw, self._updates_of = find, redraw, updates_of
         self._fates: dict[str, Fate | None] = {}
         self._writing: set[asyncio.Task[None]] = set()
 
@@ -56,11 +58,11 @@ class Clicks:
         if click in self._fates:
             fate = self._fates[click]
             if fate is not None:
-                self._tell(call_id, click, fate)
+                self._updates_of(call_id).acknowledge(call_id, click, fate)
             return
         call = self._find(call_id)
         if call is None:
-            self._tell(call_id, click, Fate(accepted=False))
+            self._updates_of(call_id).acknowledge(call_id, click, Fate(accepted=False))
             return
         if message["op"] == "undo":
             self._settle(call, click, _undone(call, message))
@@ -121,7 +123,7 @@ class Clicks:
             self._fates[click] = fate
         if not fate.accepted:  # else its status has changed, and it is drawn
             self._redraw(call)
-        self._tell(call.occurrence, click, fate)
+        self._updates_of(call.occurrence).acknowledge(call.occurrence, click, fate)
 
 
 def _undone(call: Call, message: dict[str, Any]) -> Fate:
@@ -277,7 +279,7 @@ class Talk:
         redraw_later: Callable[[Call], None] | None = None,
     ) -> None:
         self._find, self._redraw, self._updates_of, self._warnings = find, redraw, updates_of, warnings
-        self._clicks = Clicks(find, redraw_later or redraw, self._acknowledge)
+        self._clicks = Clicks(find, redraw_later or redraw, updates_of)
         self.drafts = Drafts()
         """What has been begun and not sent."""
         self._fetching: set[asyncio.Task[None]] = set()
@@ -314,9 +316,6 @@ class Talk:
         """Give what a person has begun at an item, None if that is nothing."""
         call = self._find(key)
         return None if call is None else self.drafts.of(call) or begun_at(call)
-
-    def _acknowledge(self, call_id: str, click: str | None, fate: Fate) -> None:
-        self._updates_of(call_id).acknowledge(call_id, click, fate)
 
     def fetch(self, call: Call) -> None:
         """Let a card fetch what it needs, and draw it again afterwards."""

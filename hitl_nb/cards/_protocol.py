@@ -120,7 +120,7 @@ def call_item(call: Call, warnings: dict[str, str], *, passed: bool = False) -> 
 
 def _framed(call: Call, card: Card, warning: str | None, passed: bool) -> Item:
     turn = turn_item(call, passed=passed)
-    said, inside = _while_open(call, card, warning, turn) if call.outcome is None else _decided(call, card, warning)
+    said, inside = _while_open(call, card, warning, turn) if call.outcome is None else _when_over(call, card, warning)
     return {
         "key": call.occurrence,
         "type": "call",
@@ -162,7 +162,7 @@ def _while_open(call: Call, card: Card, warning: str | None, turn: Item) -> tupl
     }
 
 
-def _decided(call: Call, card: Card, warning: str | None) -> tuple[str, Item]:
+def _when_over(call: Call, card: Card, warning: str | None) -> tuple[str, Item]:
     """The same of a question that is over: what is left of it is its record, which has warnings of its own."""
     said = warning_in([call.message if call.kind == "tool" else "", warning]) or ""
     record = record_of(call, card).wire()

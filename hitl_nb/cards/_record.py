@@ -139,13 +139,7 @@ def _headline_of(call: Call, card: Card, decision: Decision) -> str:
 
 def _readable(call: Call, headline: str, rows: list[Row], footer: str) -> Record:
     """Give a record without a secret of its call, or one that passed by, and with a warning if it hid something."""
-    secrets = KnownSecrets(whole_words_below=WHOLE_WORDS_BELOW)
-    for found in (secrets_of(call.args, call.args_type), secrets_of(call.answer, call.answer_type or call.args_type)):
-        secrets.add([*found.declared, *found.named])
-
-    def clean(text: str) -> str:
-        return masked(secrets.scrub_text(text) or "")
-
+    clean = _cleaning(call)
     headline, footer = clean(headline), clean(footer)
     rows = [_without(row, clean) for row in rows]
     warning = warning_about(
@@ -162,6 +156,17 @@ def _readable(call: Call, headline: str, rows: list[Row], footer: str) -> Record
         named=bool(call.title),
         again=visible_line(clean(Handle.of(call).again)) if call.outcome == "expired" else "",
     )
+
+
+def _cleaning(call: Call) -> Callable[[str], str]:
+    """Give what takes out of words the secrets of a call, however short they are, and those that passed by."""
+    asked, answered = secrets_of(call.args, call.args_type), secrets_of(call.answer, call.answer_type or call.args_type)
+    own = [*asked.declared, *asked.named, *answered.declared, *answered.named]
+    if not own:
+        return masked
+    secrets = KnownSecrets(whole_words_below=WHOLE_WORDS_BELOW)
+    secrets.add(own)
+    return lambda text: masked(secrets.scrub_text(text) or "")
 
 
 def title_of(name: str, title: str = "") -> str:

@@ -132,16 +132,12 @@ class Slots:
         else:
             self.mount(key, widget)
 
-    def unmount(self, key: str) -> None:
-        """Take away the widget of this item, if it has one."""
+    def unmount(self, key: str, *, for_good: bool = False) -> None:
+        """Take away the widget of this item, if it has one; `for_good`: nor is its place kept."""
         widget = self._widgets.pop(key, None)
         if widget is not None:
             self.box.children = tuple(child for child in self.box.children if child is not widget)
-
-    def release(self, key: str) -> None:
-        """Do the same for good."""
-        self.unmount(key)
-        if self._reserved == key:
+        if for_good and self._reserved == key:
             self._reserved = ""
 
     def repeat(self) -> None:
@@ -187,7 +183,7 @@ class Figures:
 
     def hide(self, call: Call) -> None:
         """Take them away; pictures that are still being made come into the record."""
-        self._slots.release(call.occurrence)
+        self._slots.unmount(call.occurrence, for_good=True)
         for widget in self._made.pop(call.occurrence, ()):
             widget.close()
 

@@ -114,13 +114,11 @@ class Updates:
             self.put(make())
         if self._dirty or always:
             self.seq += 1
-            items, self._dirty = [self._grown(item) for item in self._dirty.values()], {}
+            items, self._dirty = [self._grown(item) if "tree" in item else item for item in self._dirty.values()], {}
             self.tell(op="patch", items=items)
 
     def _grown(self, item: Item) -> Item:
         """A text goes once: what the browser has of it is not sent again."""
-        if "tree" not in item:
-            return item
         tree = item["tree"]
         reading = tree.reading if isinstance(tree, Tree) else 0
         (was, known), self._trees[item["key"]] = self._trees.get(item["key"], ([], 0)), (tree, reading)

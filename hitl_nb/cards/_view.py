@@ -188,7 +188,7 @@ class RunView:
         gone = [key for key in self._entries if key in mine or key.startswith(f"{number}:")]
         for key in gone:
             del self._entries[key]
-            self._slots.release(key)
+            self._slots.unmount(key, for_good=True)
         for cards in self._slots.lists:
             cards.updates.drop(gone)
 
@@ -447,7 +447,7 @@ class RunView:
     def _use_card(self, call: Call, warning: str = "") -> None:
         """Draw the call by a card from now on."""
         self._own.discard(call.occurrence)
-        self._slots.release(call.occurrence)
+        self._slots.unmount(call.occurrence, for_good=True)
         if warning:
             self._warnings[call.occurrence] = warning
 

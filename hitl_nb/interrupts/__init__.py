@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hitl_nb._doors import all_at_home, at_home, no_such_name
+from hitl_nb.interrupts._asked import OneOf as OneOf
+from hitl_nb.interrupts._asked import Options as Options
+from hitl_nb.interrupts._asked import SomeOf as SomeOf
 from hitl_nb.interrupts._deciding import again_of as again_of
 from hitl_nb.interrupts._deciding import decided as decided
 from hitl_nb.interrupts._deciding import home_loop as home_loop
@@ -16,10 +19,7 @@ from hitl_nb.interrupts._deciding import on_stage as on_stage
 from hitl_nb.interrupts._deciding import question as question
 from hitl_nb.interrupts._deciding import run_blocking as run_blocking
 from hitl_nb.interrupts._interrupt import interrupt
-from hitl_nb.interrupts._options import Options as Options
 from hitl_nb.interrupts._shorthands import approve, ask, choose, review
-from hitl_nb.interrupts._types import OneOf as OneOf
-from hitl_nb.interrupts._types import SomeOf as SomeOf
 
 if TYPE_CHECKING:
     from hitl_nb.interrupts._data import Batch, review_calls, review_code, review_table

@@ -16,8 +16,8 @@ from hitl_nb._tools import Renderer
 from hitl_nb.cards import BatchReview, answer_of_yes
 from hitl_nb.data import DiffReview, Shown, Table, TableAnswer, TableReview, TableType
 from hitl_nb.errors import ChangedWhileWaiting, UsageError
+from hitl_nb.interrupts._asked import RAISE, D, Options, People, Undoable
 from hitl_nb.interrupts._deciding import ask_again, decided, on_stage, question, unasked
-from hitl_nb.interrupts._options import RAISE, D, Options, People, Undoable
 from hitl_nb.people import Person
 
 T = TypeVar("T")

@@ -32,7 +32,7 @@ from hitl_nb.errors import (
     NotApproved,
     UsageError,
 )
-from hitl_nb.interrupts._options import RAISE, Options, People
+from hitl_nb.interrupts._asked import RAISE, Options, People
 from hitl_nb.interrupts._sticky import STICKS, Parking, Sticky, journal_of, type_of_answer
 from hitl_nb.journal import Journal, open_journal
 from hitl_nb.people import (

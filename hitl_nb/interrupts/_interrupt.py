@@ -10,8 +10,8 @@ from hitl_nb._awaiting import Unasked
 from hitl_nb._calls import Kind
 from hitl_nb._schema import MISSING, validator_for
 from hitl_nb._tools import Renderer
+from hitl_nb.interrupts._asked import RAISE, D, Options, People, Undoable
 from hitl_nb.interrupts._deciding import run_blocking, unasked
-from hitl_nb.interrupts._options import RAISE, D, Options, People, Undoable
 from hitl_nb.people import Person
 
 T = TypeVar("T")

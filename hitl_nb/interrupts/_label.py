@@ -12,8 +12,8 @@ from hitl_nb._calls import CHANGED, Call, Handle, Kind
 from hitl_nb._tools import Renderer
 from hitl_nb.data import Batch, Disputed, LabelQueue, Labels, LabelsType, Queued, Show
 from hitl_nb.errors import ChangedWhileWaiting, UsageError
+from hitl_nb.interrupts._asked import RAISE, Asked, D, Options, People
 from hitl_nb.interrupts._deciding import decided, journal_here, on_stage, question
-from hitl_nb.interrupts._options import RAISE, Asked, D, Options, People
 from hitl_nb.journal import Journal, LabelPass
 from hitl_nb.people import Person
 

@@ -14,9 +14,8 @@ from hitl_nb._schema import MISSING, validator_for
 from hitl_nb._tools import Renderer
 from hitl_nb.cards import Approval, Choice, Form, Text, described
 from hitl_nb.errors import Cancelled, Declined, Expired, UsageError
+from hitl_nb.interrupts._asked import RAISE, D, OneOf, Options, People, SomeOf, Undoable, type_like
 from hitl_nb.interrupts._deciding import unasked
-from hitl_nb.interrupts._options import RAISE, D, Options, People, Undoable
-from hitl_nb.interrupts._types import OneOf, SomeOf, type_like
 from hitl_nb.people import Person
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from hitl_nb._calls import Call, Decision, FoundBy, Handle, fingerprint, print_o
 from hitl_nb._process import notebook_name, started_with
 from hitl_nb._text import logger
 from hitl_nb.errors import InvalidValue, UsageError
-from hitl_nb.interrupts._types import OneOf
+from hitl_nb.interrupts._asked import OneOf
 from hitl_nb.journal import Journal, OpenCall, StoredDecision
 from hitl_nb.people import Person, declared_all
 

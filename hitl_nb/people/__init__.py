@@ -28,8 +28,7 @@ from hitl_nb.people._person import NotebookPerson, Person
 from hitl_nb.people._person import declared as declared
 from hitl_nb.people._person import declared_all as declared_all
 from hitl_nb.people._person import nobody_answered as nobody_answered
-from hitl_nb.people._policy import Policy, Rule, allow, deny
-from hitl_nb.people._script import ScriptedPerson
+from hitl_nb.people._stand_ins import Policy, Rule, ScriptedPerson, allow, deny
 
 # For users. `x as x` above is what the other rooms of the house take; it is promised to nobody else.
 __all__ = [

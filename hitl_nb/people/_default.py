@@ -11,7 +11,7 @@ from typing import Any, Final
 from hitl_nb._process import notebook_folder, started_with, warn_of_later
 from hitl_nb.errors import ScriptError, UsageError
 from hitl_nb.people._person import IN_CODE, VARIABLE, NotebookPerson, Person
-from hitl_nb.people._script import ScriptedPerson
+from hitl_nb.people._stand_ins import ScriptedPerson
 
 KINDS: Final = "hitl_nb.people"
 """The entry points that say what may stand before the colon in `VARIABLE`, beside ``script``."""

@@ -39,7 +39,7 @@ class Halves:
         self.view = RunView(transcript)
         transcript.add(CallEntry(key=call.occurrence, call=call))
         [self._list] = self.view._slots.lists
-        self._list._updates._send = self._to_page
+        self._list.updates._send = self._to_page
         self._out: asyncio.Queue[Any] = asyncio.Queue()
 
     async def connect(self) -> None:
@@ -65,7 +65,7 @@ class Halves:
     def _from_page(self, text: str) -> None:
         content = json.loads(text)
         self._heard.append(content["op"])
-        self._list._updates.receive(content)
+        self._list.updates.receive(content)
 
     def lose(self, count: int) -> None:
         """The next messages to the page do not arrive."""

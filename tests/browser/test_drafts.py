@@ -121,8 +121,8 @@ async def test_a_second_tab_begins_with_it_and_the_first_is_not_disturbed(cards)
         await expect(box(cards, "Your answer")).to_have_value("one")
         token = both.call.turn.token
         elsewhere = {"op": "draft", "call_id": both.call.occurrence, "turn": token, "draft": {"draft": {"text": "two"}}}
-        both._list._updates.receive(elsewhere)
-        both._list._updates.receive({"op": "hello", "have": 0, "page": "other", "views": 1})
+        both._list.updates.receive(elsewhere)
+        both._list.updates.receive({"op": "hello", "have": 0, "page": "other", "views": 1})
         await cards.settled()
         await expect(box(cards, "Your answer")).to_have_value("one")
         await both.connect()

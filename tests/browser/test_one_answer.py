@@ -59,7 +59,7 @@ async def test_who_comes_second_in_another_tab_is_told_who_was_first(cards):
         await expect(cards.page.locator(".hitl-primary")).to_be_enabled()
         both.lose(2)
         first = {"op": "decline", "call_id": both.call.occurrence, "turn": both.call.turn.token, "click": "elsewhere"}
-        both._list._updates.receive(first)
+        both._list.updates.receive(first)
         await cards.page.locator(".hitl-primary").click()
         await expect(cards.text("Already answered by Ada. This is what counts:")).to_be_visible()
         await expect(cards.page.locator(".hitl-card")).to_contain_text("Declined")

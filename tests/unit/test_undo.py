@@ -20,6 +20,7 @@ from hitl_nb import Call, Journal, Session, approve, ask, gate, human_in_the_loo
 from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.cards._clicks import Clicks
+from hitl_nb.cards._updates import Fate, Updates
 from hitl_nb.errors import Expired, NotApproved, UsageError
 from hitl_nb.journal import open_journal
 from hitl_nb.people import AllOf
@@ -47,13 +48,16 @@ class Page:
     def __init__(self, call: Call) -> None:
         self.call = call
         self.told: dict[str, Any] = {}
-        self._clicks = Clicks({call.occurrence: call}.get, lambda call: None, self._tell)
+        updates = Updates(self._hear, lambda message: None, lambda: None)
+        self._clicks = Clicks({call.occurrence: call}.get, lambda call: None, lambda call_id: updates)
         self._ids = itertools.count()
         self._token = call.turn.token
         self.last: dict[str, Any] = {}
 
-    def _tell(self, call_id: str, click: str | None, fate: Any) -> None:
-        self.told[str(click)] = fate
+    def _hear(self, message: dict[str, Any]) -> None:
+        self.told[str(message["click"])] = Fate(
+            **{name: message[name] for name in ("accepted", "error", "undone", "late")}
+        )
 
     def send(self, op: str, **more: Any) -> str:
         click = f"c{next(self._ids)}"

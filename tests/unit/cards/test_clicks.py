@@ -11,6 +11,7 @@ from hitl_nb._calls import Decision, Handle
 from hitl_nb._text import HIDDEN
 from hitl_nb.cards import Plain
 from hitl_nb.cards._clicks import Clicks
+from hitl_nb.cards._updates import Updates
 from hitl_nb.errors import JournalError
 from tests.unit.cards.desk import opened
 
@@ -63,13 +64,14 @@ class Screen:
         known = {call.occurrence: call for call in calls}
         self.told: list[tuple] = []
         self.redrawn = 0
-        self.clicks = Clicks(known.get, self._redraw, self._tell)
+        updates = Updates(self._send, lambda message: None, lambda: None)
+        self.clicks = Clicks(known.get, self._redraw, lambda call_id: updates)
 
     def _redraw(self, call):
         self.redrawn += 1
 
-    def _tell(self, call_id, click, fate):
-        self.told.append((click, fate.accepted, fate.error))
+    def _send(self, message):
+        self.told.append((message["click"], message["accepted"], message["error"]))
 
     def click(self, call, click="c1", op="respond", turn=None, **more):
         token = turn if turn is not None else call.turn.token

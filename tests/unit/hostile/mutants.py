@@ -53,7 +53,7 @@ from hitl_nb.cards import _card, _protocol, _record, form
 from hitl_nb.data import _answer, sql_review
 from hitl_nb.inbox import _person, _posting
 from hitl_nb.journal import _postings, _rows, _threads
-from hitl_nb.people import _script
+from hitl_nb.people import _stand_ins
 from hitl_nb.session import _dispatch, _run
 from hitl_nb.testing import _record as _recording
 from hitl_nb.testing import _replay
@@ -106,17 +106,17 @@ def logs(patch: pytest.MonkeyPatch) -> None:
 
 def texts_of_records(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_record, "masked", same)
-    patch.setattr(_record, "secrets_of", lambda *_: _hiding.Found(declared=[], named=[]))
+    patch.setattr(_record, "secrets_of", lambda *_: _hiding.Secrets(declared=[], named=[]))
 
 
 def rows_of_records(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_card, "NAMES", Blind())
-    patch.setattr(_record, "secrets_of", lambda *_: _hiding.Found(declared=[], named=[]))
+    patch.setattr(_record, "secrets_of", lambda *_: _hiding.Secrets(declared=[], named=[]))
 
 
 def edits_of_records(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_card, "_kept", lambda value, name, hider: value)
-    patch.setattr(_record, "secrets_of", lambda *_: _hiding.Found(declared=[], named=[]))
+    patch.setattr(_record, "secrets_of", lambda *_: _hiding.Secrets(declared=[], named=[]))
 
 
 def messages_of_records(patch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def decided_messages(patch: pytest.MonkeyPatch) -> None:
 
 
 def scripts(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(_script, "_shown", lambda value, *_: repr(value))
+    patch.setattr(_stand_ins, "_shown", lambda value, *_: repr(value))
 
 
 def addresses(patch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def cards(patch: pytest.MonkeyPatch) -> None:
 
 
 def questions_of_inboxes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(_posting, "secrets_of", lambda *_: _hiding.Found(declared=[], named=[]))
+    patch.setattr(_posting, "secrets_of", lambda *_: _hiding.Secrets(declared=[], named=[]))
     patch.setattr(_postings, "_PLAIN", frozenset(("offer", "card")))
 
 
