@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from hitl_nb._doors import at_home
-from hitl_nb._kernel import current_kernel, delivery, front_end, marimo_notebook
+from hitl_nb._kernel import OVERRULED, current_kernel, delivery, front_end, in_voila, marimo_notebook, server_of_kernel
 from hitl_nb._process import not_believed, notebook_folder, shell, started_with, user_name
 from hitl_nb._text import said
 from hitl_nb._use import use
 from hitl_nb.errors import HitlError, NoHumanError
 from hitl_nb.interrupts import approve
 from hitl_nb.journal import Journal, UsedJournal, is_address
-from hitl_nb.people import UsedPeople, stand_in
+from hitl_nb.people import NOT_DRAWN, UsedPeople, stand_in
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -86,11 +86,11 @@ class Report:
             timeout: Seconds until nobody clicks any more.
 
         Returns:
-            What came of it; it is in the report from then on.
+            What came of it; it is in the report from then on, and whether a card was drawn.
         """
-        finding = await _tried(timeout)
-        self.findings = [each for each in self.findings if each.about != finding.about] + [finding]
-        return finding
+        tried = await _tried(timeout)
+        self.findings = [each for each in self.findings if each.about not in ("drawing", "click")] + tried
+        return tried[-1]
 
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects with ``about``, ``level``, ``found`` and ``write``."""
@@ -182,11 +182,15 @@ _HOSTS: Final = {
 
 
 def _host() -> Iterator[Finding]:
+    server = server_of_kernel() if current_kernel() is not None else None
     found = [name for variable, name in _HOSTS.items() if os.environ.get(variable)]
+    found += [str(server)] if server is not None and server.name not in found else []
     found += ["marimo"] if "marimo" in sys.modules else []
     found += ["JupyterLite"] if sys.platform == "emscripten" else []
     said = ", ".join(found) or ("a Jupyter front end" if current_kernel() is not None else "none")
     words, line = next((OF_HOSTS[name] for name in found if name in OF_HOSTS), ("", ""))
+    if in_voila() and os.environ.get("VOILA_PREHEAT") == "True":
+        words += ", and preheated kernels have run all of it before anybody looks"
     level: Level = "ok" if not words else "fail" if "Deepnote" in found else "warn"
     yield Finding(about="host", level=level, found=f"{said}{words}", write=line)
 
@@ -235,7 +239,8 @@ def _front_end() -> Iterator[Finding]:
             "watches all the same, HITL_NB_FRONT_END=1",
         )
         return
-    words = "none needed" if where == "none" else "somebody may sit here"
+    sure = f" (that says {OVERRULED})" if started_with(OVERRULED) not in ("", "0") else ""
+    words = "none needed" if where == "none" else f"somebody {'sits' if sure else 'may sit'} here{sure}"
     yield Finding(about="front end", level="ok", found=words)
 
 
@@ -292,7 +297,25 @@ def _widgets() -> Iterator[Finding]:
         )
     else:
         yield Finding(about="widgets", level="ok", found=", ".join(f"{name} {found}" for name, found in here.items()))
-    if current_kernel() is not None and not any((folder / "anywidget").is_dir() for folder in _extension_folders()):
+    yield from _browser_half()
+
+
+def _browser_half() -> Iterator[Finding]:
+    """Whether the pages can draw: what counts is the environment that the server runs in."""
+    if current_kernel() is None:
+        return
+    server = server_of_kernel()
+    known = server.draws_widgets if server is not None else None
+    if server is not None and known is not None:
+        yield Finding(
+            about="browser half",
+            level="ok" if known else "fail",
+            found=f"anywidget's is where {server.name} looks for it"
+            if known
+            else f"{server.name} runs in another environment, which has no anywidget: no card is drawn",
+            write="" if known else f"`{server.python} -m pip install anywidget`, then reload the page",
+        )
+    elif not any((folder / "anywidget").is_dir() for folder in _extension_folders()):
         yield Finding(
             about="browser half",
             level="warn",
@@ -402,30 +425,59 @@ _LOOKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
 )
 
 
-async def _tried(timeout: float) -> Finding:
+async def _tried(timeout: float) -> list[Finding]:
+    from hitl_nb.cards import UNDER_WAY  # widgets are loaded when a card is shown
+
     started = time.monotonic()
     journal = Journal("memory")
+    UNDER_WAY.clear()
     try:
         with use(journal=journal):
             clicked = await approve(
                 "Click Approve. Does it arrive while this cell waits?", name="doctor", timeout=timeout
             )
     except NoHumanError as error:
-        return Finding(about="click", level="fail", found=str(error).splitlines()[0])
+        why = str(error).splitlines()[0]
+        return [*_not_drawn(why), Finding(about="click", level="fail", found=why)]
     seconds = time.monotonic() - started
+    at = {row["event"]: datetime.fromisoformat(str(row["ts"])) for row in journal}
+    drawn = []
+    if "shown" in at:
+        took = (at["shown"] - at["asked"]).total_seconds() * 1000
+        drawn = [
+            Finding(about="drawing", level="ok", found=f"a page has said {took:.0f} ms later that it draws a card")
+        ]
     if clicked:
-        at = {row["event"]: datetime.fromisoformat(str(row["ts"])) for row in journal}
-        drawn = (
-            f" {(at['shown'] - at['asked']).total_seconds() * 1000:.0f} ms after the question" if "shown" in at else ""
+        way = f", {UNDER_WAY[-1]:.0f} ms after it was made" if UNDER_WAY else ""
+        words = f"a click arrived while this cell waited{way} ({seconds:.1f} s with the person's time)"
+        return [*drawn, Finding(about="click", level="ok", found=words)]
+    return [
+        *drawn,
+        Finding(
+            about="click",
+            level="warn",
+            found=f"no Approve arrived within {seconds:.0f} s",
+            write="if you have clicked: restart the kernel, reload the page, and look at the browser's console",
+        ),
+    ]
+
+
+def _not_drawn(why: str) -> Iterator[Finding]:
+    """What a page said, or that none said anything: the way out is another one."""
+    if NOT_DRAWN in why:
+        yield Finding(
+            about="drawing",
+            level="fail",
+            found="a page has the card, and draws it nowhere: it does not trust this notebook, or its output is gone",
+            write="File → Trust Notebook, then run this cell again",
         )
-        words = f"a card was drawn{drawn}, and a click arrived while this cell waited, after {seconds:.1f} s in all"
-        return Finding(about="click", level="ok", found=words)
-    return Finding(
-        about="click",
-        level="warn",
-        found=f"no Approve arrived within {seconds:.0f} s",
-        write="if you have clicked: restart the kernel, reload the page, and look at the browser's console",
-    )
+    elif "no browser has drawn it" in why:
+        yield Finding(
+            about="drawing",
+            level="fail",
+            found="no page has said a word: its browser half is missing, it is older than that, or there is none",
+            write="`pip install anywidget` in the environment that runs JupyterLab, then reload the page",
+        )
 
 
 at_home(doctor)

@@ -169,7 +169,8 @@ export class RunStore {
   answer(key, message) {
     const click = uid();
     if (this.items.get(key)?.shared) this.#keepNow(key); // whoever asks may refuse it, and then it is not typed again
-    this.#outbox.set(key, { ...message, click });
+    const at = Date.now() - (this.#skew === Infinity ? 0 : this.#skew); // by the kernel's clock
+    this.#outbox.set(key, { ...message, click, pressed: at });
     this.#clicks.set(key, click);
     this.hold(key, { phase: "sending", error: "" });
     this.#send(this.#outbox.get(key));

@@ -27,6 +27,7 @@ from weakref import WeakKeyDictionary
 from hitl_nb._kernel._cell import RunningCell, followed_cells, locked, native, queued, request_of
 from hitl_nb._kernel._marimo import clicks_pass, marimo_notebook, queues_of
 from hitl_nb._kernel._outputs import CellOutputs, in_next_cell, let_newer_cells_run, outputs_of_cell
+from hitl_nb._kernel._server import Server, server_of_kernel
 from hitl_nb._process import started_with
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "CellOutputs",
     "Delivery",
     "FrontEnd",
+    "Server",
     "comm_delivery",
     "current_kernel",
     "delivering",
@@ -46,6 +48,7 @@ __all__ = [
     "marimo_notebook",
     "outputs_of_cell",
     "refuse_capture",
+    "server_of_kernel",
 ]
 
 Delivery = Literal["native", "locked", "queued", "marimo", "unknown", "none"]

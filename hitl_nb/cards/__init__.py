@@ -39,6 +39,7 @@ from hitl_nb.cards._seen import column_words as column_words
 from hitl_nb.cards._seen import seen as seen
 from hitl_nb.cards._seen import table_of as table_of
 from hitl_nb.cards._seen import text_nodes as text_nodes
+from hitl_nb.cards._updates import UNDER_WAY as UNDER_WAY
 from hitl_nb.cards._updates import Item as Item
 from hitl_nb.cards._updates import Updates as Updates
 from hitl_nb.cards.approval import Approval, BatchReview

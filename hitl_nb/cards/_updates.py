@@ -10,10 +10,11 @@ draws nothing.
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from hitl_nb.cards._nodes import Node, Tree, grown
 
@@ -40,6 +41,10 @@ class Fate:
 
 FLUSH = 0.05
 """Seconds between two updates at most: a comm message costs more than what is in it."""
+
+
+UNDER_WAY: Final[deque[float]] = deque(maxlen=1)
+"""Milliseconds that the last click was under way, or rather there and back: no better is the browser's clock known."""
 
 
 class Updates:
@@ -178,6 +183,8 @@ class Updates:
         elif op == "bye":
             self.sights.forget(content)
         elif op in ("respond", "decline", "cancel", "undo", "draft", "failed", "look", "ask", "at"):
+            if isinstance(pressed := content.get("pressed"), int | float):
+                UNDER_WAY.append(max(0.0, time.time() * 1000 - pressed))
             self._on_answer(content)
 
     def _resync(self, have: object) -> None:

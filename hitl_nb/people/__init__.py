@@ -24,6 +24,7 @@ from hitl_nb.people._default import people_of as people_of
 from hitl_nb.people._default import people_replaced as people_replaced
 from hitl_nb.people._default import stand_in as stand_in
 from hitl_nb.people._default import take_stand_in_note as take_stand_in_note
+from hitl_nb.people._person import NOT_DRAWN as NOT_DRAWN
 from hitl_nb.people._person import NotebookPerson, Person
 from hitl_nb.people._person import declared as declared
 from hitl_nb.people._person import declared_all as declared_all

@@ -52,7 +52,7 @@ class FakeKernel {
     this.#tell({ op: "snapshot", items: [...this.#items.values()] });
   }
 
-  #answer({ op, call_id, click, turn, ...given }) {
+  #answer({ op, call_id, click, turn, pressed, ...given }) {
     if (this.#fates.has(click)) return this.#tell(this.#fates.get(click));
     const item = [...this.#items.values()].find((known) => known.id === call_id);
     const late = item.turn.open && item.turn.token !== turn ? "It is asked anew." : null;

@@ -303,3 +303,13 @@ async def test_any_single_message_to_the_browser_may_be_lost(cards):
     assert expected[3], "the polling stops at the end"
     for drop in range(await cards.run("run.kernel.told")):
         assert await _scripted_run(cards, drop) == expected, f"without message {drop}"
+
+
+async def test_a_click_says_when_it_was_made_by_the_kernels_clock(cards):
+    ahead = 1_000_000_000
+    await cards.run(f"run.kernel.ahead = {ahead}")
+    await cards.put(review())
+    await cards.wait(5_000)
+    await cards.button("Confirm 3 of 3").click()
+    [sent] = await cards.sent("respond")
+    assert sent["pressed"] == await cards.run("Date.now()") + ahead

@@ -10,7 +10,7 @@ class Trial {
     model.onsent = (content) => this.heard(content);
   }
 
-  heard({ op, have, call_id, click, turn, ...given }) {
+  heard({ op, have, call_id, click, turn, pressed, ...given }) {
     if (op === "hello") return this.tell(have === this.seq ? { op: "same" } : { op: "snapshot", items: [this.item] });
     if (op === "ask") return this.tell({ op: "reply", call_id, ask: given.ask, error: "No Python runs on this page." });
     if (op !== "respond" && op !== "decline") return;

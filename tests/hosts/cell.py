@@ -12,7 +12,10 @@ class Cell:
     """``yes``; ``words``: it cannot, says so at once, and ends with the line to write; ``no``."""
 
     said: str = ""
-    """What it said, or why not."""
+    """What it said, or what was seen in place of it."""
+
+    why: str = ""
+    """Of a known ``no``: why it is one, and what to do instead, in words for a user."""
 
 
 _A_LINE = re.compile(r"a script:|Use two cells|answer its card first|Write `|create_task|people=")

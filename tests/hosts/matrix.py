@@ -3,17 +3,21 @@
 ``--write`` keeps what was found in ``result.json`` beside this file, and writes the README's table from it. A host that
 cannot be installed on the machine is left as it was found last, and said to be. A cell of a host with a browser is the
 journey of ``tests/lab`` that stands for it.
+
+Each host has a process of its own, and `LIMIT` seconds: one that hangs ends with what it started, and the next begins.
 """
 
-import functools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -28,8 +32,8 @@ from tests.lab.server import PYTHON
 RESULT = Path(__file__).with_name("result.json")
 README = REPO / "README.md"
 BEGIN, END = "<!-- hosts: begin -->", "<!-- hosts: end -->"
-OTHERS = environments.ENVIRONMENTS / "hosts"
-"""An environment for what stands in nobody's way here: papermill, xeus-python."""
+LIMIT = 900
+"""Seconds for one host, its installation included."""
 
 _LAB = {
     "a click while a cell awaits": ("test_checkpoints", "test_a_plain_cell_waits"),
@@ -54,15 +58,15 @@ _OTHER_LABS = {
 """The name of an environment, and what is in it."""
 
 
-@functools.cache
-def _journeys(python: str = sys.executable) -> dict[str, str]:
+def _journeys(host: str, python: str) -> dict[str, str]:
     """What became of each journey, "" if it went well, by its name; one JupyterLab and one browser for all.
 
     Args:
+        host: "lab" or "notebook": which of both the server shows.
         python: Of the environment that has the JupyterLab; the kernel is always the one of these tests.
     """
     files = sorted({f"tests/lab/{file}.py" for file, _ in _LAB.values()})
-    chosen = " or ".join(words for _, words in _LAB.values())
+    chosen = f"({' or '.join(words for _, words in _LAB.values())}) and {'' if host == 'notebook' else 'not '}notebook"
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *files, "-k", chosen]
@@ -81,17 +85,25 @@ def _other_lab(environment: str, *packages: str) -> dict[str, Cell]:
 
 def _lab(host: str, python: str = sys.executable) -> dict[str, Cell]:
     found = {}
+    journeys = _journeys(host, python)
     for name, (file, words) in _LAB.items():
         wanted = re.compile(f"{words}.*" + (rf"\[{host}\]" if file == "test_never_lost" else ""))
         if host == "notebook" and file != "test_never_lost":
             continue
-        faults = [fault for journey, fault in _journeys(python).items() if wanted.fullmatch(journey)]
+        faults = [fault for journey, fault in journeys.items() if wanted.fullmatch(journey)]
         found[name] = Cell("yes") if faults and not any(faults) else Cell("no", " ".join("".join(faults).split())[:300])
     return found
 
 
 def _raw(version: str) -> dict[str, Cell]:
     with raw.ipykernel(version) as kernel:
+        return raw.looked_at(kernel, list(raw.SITUATIONS))
+
+
+def _python(version: str) -> dict[str, Cell]:
+    home = serving.environment(f"python{version}", "ipykernel>=7.4", python=version).parent
+    with raw.kernel_of(_spec(home, "python3"), "python3") as kernel:
+        assert kernel.run("import sys; print(sys.version)").startswith(version)
         return raw.looked_at(kernel, list(raw.SITUATIONS))
 
 
@@ -102,15 +114,8 @@ def _patched(name: str) -> dict[str, Cell]:
 
 
 def _others() -> Path:
-    receipt = OTHERS / "installed"
-    if not receipt.exists():
-        core = environments.requirements()
-        uv = [sys.executable, "-m", "uv", "--quiet"]
-        subprocess.run([*uv, "venv", "--clear", "--python", sys.executable, str(OTHERS)], check=True)
-        packages = ["papermill", "xeus-python", "ipykernel>=7.4", "anyio", "nest_asyncio", "uvloop", *core]
-        subprocess.run([*uv, "pip", "install", "--python", str(OTHERS / "bin" / "python"), *packages], check=True)
-        receipt.write_text("")
-    return OTHERS
+    packages = ["papermill", "xeus-python", "ipykernel>=7.4", "anyio", "nest_asyncio", "uvloop"]
+    return serving.environment("hosts", *packages).parent
 
 
 def _spec(home: Path, name: str, *, begin: str = "") -> Path:
@@ -160,6 +165,7 @@ HOSTS: dict[str, Callable[[], dict[str, Cell]]] = {
         f"ipykernel {version}, main shell only": partial(_raw, version)
         for version in (*environments.VERSIONS, *environments.OTHERS)
     },
+    **{f"Python {version}, ipykernel 7.4": partial(_python, version) for version in ("3.12", "3.13")},
     **{f"ipykernel 7.4 with {name}": partial(_patched, name) for name in raw.PATCHED},
     "ipykernel 7.4 with uvloop": _uvloop,
     "xeus-python": _xeus,
@@ -171,24 +177,57 @@ CHEAP = ("nbclient (`jupyter execute`)", "ipython", "a script", "ipykernel 7.4.0
 """What every run of the tests looks at; the rest is `make matrix`."""
 
 
-def table(found: dict[str, dict[str, dict[str, str]]]) -> str:
-    """The table, as Markdown: a row a host, a column a situation that at least one host was in."""
+KNOWN: dict[tuple[str, str], str] = {}
+"""Why a host fails in a situation, by both, and what to do instead; for what is not ours to mend."""
+
+NOT_RUN = {
+    "JupyterLite": "not run: PyPI has no wheel for WebAssembly of pydantic-core (only a placeholder, 0.0.1) nor of "
+    "rpds-py; they come from Pyodide's own server, which a machine without a way out does not reach. Two cells there: "
+    "`q = approve(...).start()`, and `await q` in a later one.",
+    "VS Code, Colab": "not run themselves: the rows “main shell only” are kernels behind a client that sends as they "
+    "do, 6.17.1 with Colab's IPython 7.34.",
+}
+"""Hosts without a row, and why."""
+
+Found = dict[str, dict[str, dict[str, str]]]
+"""By host and situation, a cell."""
+
+
+def table(found: Found) -> str:
+    """The table, as Markdown: a row a host, a column a situation that a host was in; each no with its reason."""
     columns = list(dict.fromkeys(name for cells in found.values() for name in cells))
-    signs = {"yes": "yes", "words": "words", "no": "**no**"}
+    reasons = list(dict.fromkeys(cell["why"] for cells in found.values() for cell in cells.values() if cell.get("why")))
+
+    def sign(cell: dict[str, str] | None) -> str:
+        if cell is None:
+            return "–"
+        if cell["found"] != "no":
+            return cell["found"]
+        return f"no ({reasons.index(cell['why']) + 1})" if cell.get("why") else "**no**"
+
     rows = [f"| host | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
-    for host, cells in found.items():
-        row = (signs[cells[name]["found"]] if name in cells else "–" for name in columns)
-        rows.append(f"| {host} | {' | '.join(row)} |")
-    return "\n".join(rows)
+    rows += [f"| {host} | {' | '.join(sign(cells.get(name)) for name in columns)} |" for host, cells in found.items()]
+    notes = [f"({number}) {why}" for number, why in enumerate(reasons, 1)]
+    return "\n\n".join(["\n".join(rows), *notes, *(f"{host}: {why}" for host, why in NOT_RUN.items())])
 
 
-def kept() -> dict[str, dict[str, dict[str, str]]]:
+def unexplained(found: Found) -> list[str]:
+    """What fails, and nobody has said why."""
+    return [
+        f"{host}: {name}: {cell['said']}"
+        for host, cells in found.items()
+        for name, cell in cells.items()
+        if cell["found"] == "no" and not cell.get("why")
+    ]
+
+
+def kept() -> Found:
     """What was found when somebody looked last."""
-    found: dict[str, dict[str, dict[str, str]]] = json.loads(RESULT.read_text(encoding="utf-8"))["hosts"]
+    found: Found = json.loads(RESULT.read_text(encoding="utf-8"))["hosts"]
     return found
 
 
-def _write(found: dict[str, dict[str, dict[str, str]]]) -> None:
+def _write(found: Found) -> None:
     before = kept() if RESULT.exists() else {}
     merged = {name: found.get(name, before.get(name)) for name in HOSTS}
     result = {
@@ -201,30 +240,71 @@ def _write(found: dict[str, dict[str, dict[str, str]]]) -> None:
     README.write_text(re.sub(f"{BEGIN}.*?{END}", lambda _: put, readme, flags=re.DOTALL), encoding="utf-8")
 
 
+def as_found(host: str, cells: dict[str, Cell]) -> dict[str, dict[str, str]]:
+    """The cells of a host as they are kept: a reason only with a no, and only the one that we know."""
+    found = {}
+    for name, cell in cells.items():
+        why = KNOWN.get((host, name), "") if cell.found == "no" else ""
+        found[name] = {key: value for key, value in asdict(replace(cell, why=why)).items() if key != "why" or value}
+    return found
+
+
+def _looked_at(host: str) -> dict[str, dict[str, str]] | str:
+    """What is found in a host, by a process that may take its time, or why nothing is."""
+    command = [sys.executable, "-m", "tests.hosts.matrix", "--only", host]
+    process = subprocess.Popen(command, cwd=REPO, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        said, _ = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"not over after {LIMIT} s"
+    finally:
+        with suppress(ProcessLookupError, PermissionError):  # what it started has its process group
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    last = said.strip().splitlines()[-1:]
+    if process.returncode or not last:
+        return last[0] if last else f"ended with {process.returncode}"
+    found: dict[str, dict[str, str]] = json.loads(last[0])
+    return found
+
+
+def _only(host: str) -> int:
+    """Look at one host in this process; the last line is what was found, or why nothing was."""
+    try:
+        print(json.dumps(as_found(host, HOSTS[host]())))
+    except (subprocess.CalledProcessError, OSError) as error:
+        print(f"cannot be installed here: {error}")
+        return 75
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}".replace("\n", " "))
+        return 1
+    return 0
+
+
+def _line(cells: dict[str, dict[str, str]]) -> str:
+    return ", ".join(f"{situation}: {cell['found']}" for situation, cell in cells.items())
+
+
 def main(arguments: list[str]) -> int:
-    """Run the hosts that are named, by default all; gives 1 if one fails without words."""
+    """Run the hosts that are named, by default all; gives 1 if one fails and nobody has said why."""
     names = [each for each in arguments if not each.startswith("--")] or list(HOSTS)
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    if "--only" in arguments:
+        return _only(names[0])
+    found: Found = {}
     wrong = []
-    for name in names:
-        try:
-            cells = HOSTS[name]()
-        except (subprocess.CalledProcessError, OSError) as error:
-            sys.stderr.write(f"{name}: cannot be installed here, left as it was found last: {error}\n")
+    for number, name in enumerate(names, 1):
+        begun = time.monotonic()
+        cells = _looked_at(name)
+        took = f"[{number}/{len(names)}, {time.monotonic() - begun:.0f} s] {name}"
+        if isinstance(cells, str):
+            print(f"{took}: left as it was found last: {cells}", flush=True)
+            wrong += [] if cells.startswith("cannot be installed") else [f"{name}: {cells}"]
             continue
-        except Exception as error:  # the other hosts are still to be looked at
-            wrong.append(f"{name}: {type(error).__name__}: {error}")
-            continue
-        found[name] = {situation: asdict(cell) for situation, cell in cells.items()}
-        print(name, {situation: cell.found for situation, cell in cells.items()}, flush=True)
+        found[name] = cells
+        print(f"{took}: {_line(cells)}", flush=True)
         if "--write" in arguments:
             _write(found)  # after each: it takes long, and somebody may stop it
-    wrong += [
-        f"{name}: {situation}: {cell['said']}"
-        for name, cells in found.items()
-        for situation, cell in cells.items()
-        if cell["found"] == "no"
-    ]
+    wrong += unexplained(found)
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 

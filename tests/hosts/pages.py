@@ -48,7 +48,8 @@ async def _refused(page: Page) -> Cell:
 # -- nbclassic ----------------------------------------------------------------------------------------------------
 
 _RUN = "cells => Jupyter.notebook.execute_cells(cells)"
-_READY = "() => window.Jupyter?.notebook?.kernel?.is_connected() && Jupyter.notebook._fully_loaded"
+_READY = "() => window.Jupyter?.notebook?.kernel?.info_reply?.protocol_version && Jupyter.notebook._fully_loaded"
+"""Not only connected: the page then asks the kernel for its widgets, and draws anew what was there before the reply."""
 
 
 async def _later(page: Page) -> Cell:

@@ -20,12 +20,21 @@ from tests.hosts.cell import Cell, words
 from tests.kernel import environments
 from tests.lab.server import free_port
 
+PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+SHIMS = {"PYENV_VERSION": ":".join(path.name for path in PYENV.glob("versions/*"))} if PYENV.is_dir() else {}
+"""pyenv's `python3.13` is found on the path and runs nothing unless its version is switched on."""
+
 PATIENCE = 60_000
 """Milliseconds until something that does not come is a failure."""
 
 
-def environment(name: str, *packages: str) -> Path:
+def environment(name: str, *packages: str, python: str = sys.executable) -> Path:
     """The ``bin`` of an environment with these packages and what hitl_nb depends on, made if it is not there.
+
+    Args:
+        name: Of its folder.
+        packages: What is in it.
+        python: Its Python, or the version of one.
 
     Raises:
         subprocess.CalledProcessError: They cannot be installed here.
@@ -34,8 +43,8 @@ def environment(name: str, *packages: str) -> Path:
     wanted = "\n".join(sorted([*packages, *environments.requirements()]))
     receipt = home / "installed"
     if not receipt.exists() or receipt.read_text() != wanted:
-        uv = [sys.executable, "-m", "uv", "--quiet"]
-        subprocess.run([*uv, "venv", "--clear", "--python", sys.executable, str(home)], check=True)
+        uv = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads"]
+        subprocess.run([*uv, "venv", "--clear", "--python", python, str(home)], check=True, env=os.environ | SHIMS)
         subprocess.run(
             [*uv, "pip", "install", "--python", str(home / "bin" / "python"), *wanted.splitlines()], check=True
         )

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.hosts import matrix, raw
-from tests.hosts.cell import words
+from tests.hosts.cell import Cell, words
 from tests.hosts.matrix import CHEAP, HOSTS
 
 pytestmark = pytest.mark.timeout(240)
@@ -21,11 +21,27 @@ def test_the_readme_has_the_table_of_the_last_run():
     assert readme.partition(matrix.BEGIN)[2].partition(matrix.END)[0].strip() == matrix.table(matrix.kept())
 
 
-def test_no_host_of_the_last_run_fails_without_words():
-    wrong = [
-        (host, name) for host, cells in matrix.kept().items() for name, cell in cells.items() if cell["found"] == "no"
-    ]
-    assert wrong == []
+def test_no_host_of_the_last_run_fails_without_a_reason():
+    assert matrix.unexplained(matrix.kept()) == []
+
+
+def test_a_known_no_is_in_the_table_with_its_reason_and_any_other_is_a_failure(monkeypatch):
+    monkeypatch.setattr(matrix, "KNOWN", {("Attic", "stop"): "It has no stop button: restart the kernel."})
+    cells = {"stop": Cell("no", "TimeoutError"), "reload": Cell("no", "KeyError"), "clear": Cell("yes")}
+    found = {"Attic": matrix.as_found("Attic", cells)}
+    assert "| Attic | no (1) | **no** | yes |" in matrix.table(found)
+    assert "(1) It has no stop button: restart the kernel." in matrix.table(found)
+    assert matrix.unexplained(found) == ["Attic: reload: KeyError"]
+
+
+def test_a_reason_is_not_kept_for_what_works(monkeypatch):
+    monkeypatch.setattr(matrix, "KNOWN", {("Attic", "stop"): "It has no stop button."})
+    assert matrix.as_found("Attic", {"stop": Cell("yes")}) == {"stop": {"found": "yes", "said": ""}}
+
+
+def test_a_host_that_hangs_is_left_and_said(monkeypatch):
+    monkeypatch.setattr(matrix, "LIMIT", 0.01)
+    assert matrix._looked_at("a script") == "not over after 0.01 s"
 
 
 def test_what_says_nothing_is_no_word():

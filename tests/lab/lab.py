@@ -194,9 +194,10 @@ class Notebook:
 
     async def restart(self) -> None:
         """Restart the kernel, and say yes when asked."""
+        await self.page.evaluate("() => lab.watchRestart()")
         await self.command("kernelmenu:restart")
         await self.page.get_by_role("button", name="Confirm Kernel Restart").click()
-        await self._until("() => lab.kernelIs('idle')")
+        await self._until("() => lab.restarted && lab.kernelIs('idle')")
 
     async def save(self) -> None:
         """Save the file; a shared document is written by its server, in a moment."""

@@ -62,6 +62,13 @@ window.lab = (() => {
       const kernel = panel()?.sessionContext?.session?.kernel;
       return this.isShown() && kernel?.connectionStatus === "connected" && states.includes(kernel.status);
     },
+    /** Note when the page is about to connect anew: what is run before that is lost in Lab 4.0, though the kernel is idle. */
+    watchRestart() {
+      this.restarted = false;
+      panel().sessionContext.connectionStatusChanged.connect((_, status) => {
+        this.restarted ||= status !== "connected";
+      });
+    },
     save: () => panel().context.save(),
     shutDown: () => panel().sessionContext.shutdown(),
   };

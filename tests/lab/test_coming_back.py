@@ -15,6 +15,7 @@ async def test_a_decision_is_readable_in_the_saved_file_without_a_kernel(open_no
     await notebook.run("ask")
     card = await notebook.question(TITLE)
     await card.get_by_role("checkbox", name="launch").uncheck()
+    await notebook.rested()  # a shared document may draw it a second time, and a card rests when it has moved
     await card.get_by_role("button", name="Confirm 2 of 3").click()
     await notebook.finished("ask")
     await notebook.save()

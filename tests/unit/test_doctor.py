@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from hitl_nb import _doctor, doctor
+from hitl_nb._kernel import Server, server_of_kernel
+from hitl_nb.cards import UNDER_WAY
+from hitl_nb.errors import NoHumanError
+from hitl_nb.people import NOT_DRAWN
 
 REPO = Path(__file__).parents[2]
 
@@ -121,6 +125,101 @@ def test_a_journal_that_another_program_holds_is_said(tmp_path):
 )
 def test_a_host_that_needs_something_is_told_with_the_line(tmp_path, variable, line):
     assert line in looked(tmp_path, **{variable: "x"})[1]
+
+
+SERVER = """\
+import subprocess, sys
+code = "from hitl_nb._kernel import server_of_kernel as of; print(of(), of().draws_widgets, sep='|')"
+print(subprocess.run([sys.argv[1], "-c", code], capture_output=True, text=True, check=True).stdout)
+"""
+
+
+def named_by_a_kernel_of(home):
+    """What a process says that a JupyterLab in this environment has started."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("JPY_")}
+    command = [home / "bin" / "python", home / "bin" / "jupyter-lab", sys.executable]
+    env |= {"PYTHONPATH": os.environ.get("PYTHONPATH", str(REPO)), "JUPYTER_DATA_DIR": str(home / "nobody's")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
+    return done.stdout.strip()
+
+
+def test_the_server_is_named_with_its_version_and_whether_it_draws_widgets(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "bin" / "jupyter-lab").write_text(SERVER)
+    for package in ("jupyterlab-4.2.7", "notebook-7.2.3"):
+        (tmp_path / "lib/python3.11/site-packages" / f"{package}.dist-info").mkdir(parents=True)
+    assert named_by_a_kernel_of(tmp_path) == "JupyterLab 4.2.7 (installed beside it: Notebook 7.2.3)|False"
+    (tmp_path / "share/jupyter/labextensions/anywidget").mkdir(parents=True)
+    assert named_by_a_kernel_of(tmp_path).endswith("|True")
+
+
+def test_what_no_notebook_server_has_started_has_none():
+    assert server_of_kernel() is None
+
+
+def in_a_lab(monkeypatch, *, draws_widgets):
+    lab = Server(
+        name="JupyterLab", python="/lab/bin/python", versions={"JupyterLab": "4.6.6"}, draws_widgets=draws_widgets
+    )
+    monkeypatch.setattr(_doctor, "current_kernel", lambda: object())
+    monkeypatch.setattr(_doctor, "delivery", lambda: "native")
+    monkeypatch.setattr(_doctor, "server_of_kernel", lambda: lab)
+
+
+def test_a_server_in_another_environment_without_anywidget_is_told_the_line_that_installs_it_there(monkeypatch):
+    in_a_lab(monkeypatch, draws_widgets=False)
+    report = doctor()
+    assert report["host"].found == "JupyterLab 4.6.6"
+    assert report["browser half"].level == "fail"
+    assert "`/lab/bin/python -m pip install anywidget`" in report["browser half"].write
+
+
+def test_a_server_that_draws_widgets_is_fine(monkeypatch):
+    in_a_lab(monkeypatch, draws_widgets=True)
+    assert doctor()["browser half"].level == "ok"
+
+
+def test_preheated_voila_is_said(tmp_path):
+    assert "preheated" in looked(tmp_path, VOILA_KERNEL_ID="x", VOILA_PREHEAT="True")[1]
+    assert "preheated" not in looked(tmp_path, VOILA_KERNEL_ID="x", VOILA_PREHEAT="False")[1]
+
+
+def test_that_somebody_watches_a_program_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(_doctor, "front_end", lambda: "possible")
+    monkeypatch.setattr(_doctor, "started_with", lambda name: "1" if name == "HITL_NB_FRONT_END" else "")
+    assert doctor()["front end"].found == "somebody sits here (that says HITL_NB_FRONT_END)"
+
+
+@pytest.mark.parametrize(
+    ("why", "found", "line"),
+    [
+        (f"`doctor` needs a person, and {NOT_DRAWN}.", "draws it nowhere", "Trust Notebook"),
+        ("`doctor` needs a person, and no browser has drawn it within 10 s.", "no page has said a word", "pip install"),
+    ],
+)
+async def test_a_card_that_arrived_and_is_drawn_nowhere_is_told_from_nothing_at_all(monkeypatch, why, found, line):
+    async def refused(*_, **__):
+        raise NoHumanError(why)
+
+    monkeypatch.setattr(_doctor, "approve", refused)
+    report = doctor()
+    await report.click()
+    assert (report["drawing"].level, report["click"].level) == ("fail", "fail")
+    assert found in report["drawing"].found
+    assert line in report["drawing"].write
+    assert {"drawing", "click"} <= {each["about"] for each in json.loads(report.to_json())}
+
+
+async def test_the_milliseconds_of_a_click_are_without_the_persons_time(monkeypatch):
+    async def clicked(*_, **__):
+        UNDER_WAY.append(12.4)
+        return True
+
+    monkeypatch.setattr(_doctor, "approve", clicked)
+    finding = await doctor().click()
+    assert finding.level == "ok"
+    assert "a click arrived while this cell waited, 12 ms after it was made" in finding.found
 
 
 async def test_trying_it_where_nobody_is_says_so():
