@@ -52,7 +52,7 @@ class Server:
 def server_of_kernel() -> Server | None:
     """Return what the parent process is, if it is a server of notebooks."""
     try:
-        import psutil  # of ipykernel
+        import psutil  # type: ignore[import-untyped]  # of ipykernel; its types are a package of their own
 
         command = psutil.Process(int(os.environ.get("JPY_PARENT_PID") or os.getppid())).cmdline()
     except Exception:  # not installed, another user's, on another machine, over
