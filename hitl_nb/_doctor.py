@@ -254,7 +254,11 @@ def _people() -> Iterator[Finding]:
         if instead is None
         else "start the process without the variable, or `hitl_nb.use(people=NotebookPerson())`",
     )
-    for name, line in {"HITL_NB_PEOPLE": "hitl_nb.use(people=…)", "HITL_NB_JOURNAL": "hitl_nb.use(journal=…)"}.items():
+    for name, line in {
+        "HITL_NB_PEOPLE": "hitl_nb.use(people=…)",
+        "HITL_NB_JOURNAL": "hitl_nb.use(journal=…)",
+        "HITL_NB_JOURNAL_PERSONAL": "Journal(..., personal=True)",
+    }.items():
         if words := not_believed(name, line):
             yield Finding(about=name, level="warn", found=words)
 

@@ -284,17 +284,34 @@ def masked(text: str) -> str:
     return known.scrub_text(text) or ""
 
 
-def shown_address(url: str) -> str:
-    """Return an address to read: its user, password, query and fragment are nobody's business, and are learned."""
+def shown_address(url: str, *, user: bool = False, path: bool = True) -> str:
+    """Return an address to read, whoever says it: what is nobody's business in it is left out, and is learned.
+
+    That is its password, query and fragment, and all of what has no host.
+
+    Args:
+        url: The address.
+        user: Whether its user may be read: of a database, which has people.
+        path: Whether its path may: that of a webhook is its secret.
+    """
     try:
         parts = urlsplit(url)
-        who = [unquote(each) for each in (parts.password, parts.username) if each]
-        learn(
-            who,
-            [value for _, value in parse_qsl(parts.query)],
-        )
+        name = unquote(parts.username or "")
+        hidden = [unquote(parts.password or ""), *([] if user else [name])]
+        learn([each for each in hidden if each], [value for _, value in parse_qsl(parts.query)])
     except ValueError:
         return MASK
     host = parts.netloc.rpartition("@")[2]
-    hidden = "?…" if parts.query else ""
-    return f"{parts.scheme}://{host}{parts.path}{hidden}" if host else f"{parts.scheme}:{MASK}"
+    if not host and not (user and parts.netloc):  # a database at a socket has a user and no host
+        return f"{parts.scheme}:{MASK}" if parts.scheme else MASK
+    who = f"{parts.username}@" if user and parts.username else ""
+    query = "?…" if parts.query else ""
+    if not path:
+        learn([], [parts.path.strip("/")])
+        return f"{parts.scheme}://{host}{'/…' if parts.path.strip('/') else ''}"
+    return f"{parts.scheme}://{who}{host}{parts.path}{query}"
+
+
+def is_address_of_something(text: str) -> bool:
+    """Return whether a text means something on a server, and not a file or a name."""
+    return "://" in text or text.lower().startswith(("http:", "https:"))

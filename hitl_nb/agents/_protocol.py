@@ -9,6 +9,7 @@ from typing import Final, Protocol, TypeGuard, cast, runtime_checkable
 from ag_ui.core import BaseEvent, Event, MessagesSnapshotEvent, RunAgentInput, RunFinishedEvent
 from pydantic import BaseModel
 
+from hitl_nb._secrets import is_address_of_something, shown_address
 from hitl_nb._text import visible_line
 from hitl_nb.agents._ids import UniqueCalls
 from hitl_nb.agents.chat import ChatAgent
@@ -50,6 +51,11 @@ def agent_of(thing: object) -> Agent:
         MissingExtraError: A URL, and the extra ``[http]`` is not installed.
     """
     if isinstance(thing, str) and not _ADDRESS.search(thing):
+        if is_address_of_something(thing):
+            raise AgentDefinitionError(
+                f"`{shown_address(thing)}` is not the address of a server. Write "
+                '`Session("http://localhost:8000/agent")`.'
+            )
         raise AgentDefinitionError(
             f"`{visible_line(thing)}` is not the address of a server. For a model that litellm knows write "
             f"`Session(ChatAgent({visible_line(thing)!r}))` with `from hitl_nb.agents import ChatAgent`; for a server "

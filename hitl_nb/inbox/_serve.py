@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Final
 
 from hitl_nb._library import library
+from hitl_nb._secrets import is_address_of_something, shown_address
 from hitl_nb.errors import UsageError
 from hitl_nb.journal import Journal
 
@@ -48,7 +49,10 @@ def _listening(bind: str, header: str | None) -> socket.socket:
     host, _, port = bind.rpartition(":")
     host = host.strip("[]")
     if path == bind and (not host or not port.isdigit()):
-        raise UsageError(f'`bind={bind!r}` is no place to listen at. Write `bind="127.0.0.1:8765"`, or `"unix:/path"`.')
+        shown = shown_address(bind) if is_address_of_something(bind) else bind
+        raise UsageError(
+            f'`bind={shown!r}` is no place to listen at. Write `bind="127.0.0.1:8765"`, or `"unix:/path"`.'
+        )
     if path == bind and header is None and host not in _HERE:
         raise UsageError(
             f"`bind={bind!r}` is there for everybody on the network, and nobody says who they are. Put a proxy that "

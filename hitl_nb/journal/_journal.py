@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 from hitl_nb._calls import Call, Decision
-from hitl_nb._process import user_name
+from hitl_nb._process import started_with, user_name, warn_of_later
 from hitl_nb._schema import Validator
 from hitl_nb._secrets import KnownSecrets
 from hitl_nb.errors import UsageError
 from hitl_nb.journal._labelling import Labelling
 from hitl_nb.journal._payloads import Erasure, whole
 from hitl_nb.journal._place import default_path
-from hitl_nb.journal._postgres import PostgresStore, address_in_words, is_address
+from hitl_nb.journal._postgres import PostgresStore, address_in_words, is_address, refuse_other_address
 from hitl_nb.journal._postings import Order, Postings, Watcher
 from hitl_nb.journal._queries import (
     CALL_COLUMNS,
@@ -60,6 +60,23 @@ _RECALLABLE: Final = "2:"
 """Stands before what a sticky decision is found by. Version 0.1 compared less; what it has kept is asked again."""
 
 
+_PERSONAL: Final = "HITL_NB_JOURNAL_PERSONAL"
+_YES_OR_NO: Final = {"": False, "0": False, "no": False, "false": False, "1": True, "yes": True, "true": True}
+
+
+def _is_personal() -> bool:
+    """Whether this process was started so that what is asked can be erased.
+
+    Raises:
+        UsageError: The variable is neither yes nor no; to read it as a no would keep what somebody wants erased.
+    """
+    warn_of_later(_PERSONAL, "Journal(..., personal=True)", stacklevel=3)
+    named = started_with(_PERSONAL).strip()
+    if named.lower() not in _YES_OR_NO:
+        raise UsageError(f"`{_PERSONAL}={named}` is neither yes nor no. Start the process with `{_PERSONAL}=1`.")
+    return _YES_OR_NO[named.lower()]
+
+
 class Journal:
     """Every question and every answer, on disk before anything else happens; append-only, chained, without secrets.
 
@@ -69,7 +86,8 @@ class Journal:
             ``.hitl_nb/journal.sqlite`` beside the notebook.
         thread: The conversation of calls that belong to none (an `interrupt` in a plain cell).
         name: Who answers here; see `who`.
-        personal: Whether what is asked here can be erased later, whatever its size: see `erase`.
+        personal: Whether what is asked here can be erased later, whatever its size: see `erase`. Default: what
+            ``HITL_NB_JOURNAL_PERSONAL`` says (``1`` or ``0``), as this process was started with it; else not.
 
     The order is what makes it safe: `asked` before the question is shown, `answered` before anybody acts on the answer,
     `started` before what was approved runs, `delivered` when the model has it. A process may be killed anywhere in
@@ -98,6 +116,7 @@ class Journal:
     Raises:
         JournalError: The file cannot be opened, is no journal, or was written by a newer version. So does every method
             that the file refuses; then nothing was written.
+        UsageError: It is an address of something else, or ``HITL_NB_JOURNAL_PERSONAL`` is neither yes nor no.
         MissingExtraError: An address was given, and psycopg is not installed.
     """
 
@@ -107,8 +126,10 @@ class Journal:
         *,
         thread: str = "default",
         name: str | None = None,
-        personal: bool = False,
+        personal: bool | None = None,
     ) -> None:
+        personal = _is_personal() if personal is None else personal
+        refuse_other_address(path)
         self.path: Path | None = None
         """The file; None for memory, and for a database on a server."""
         if path is None:

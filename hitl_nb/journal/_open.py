@@ -15,7 +15,7 @@ from hitl_nb._process import notebook_folder, started_with, warn_of_later
 from hitl_nb.errors import JournalError, UsageError
 from hitl_nb.journal._journal import Journal
 from hitl_nb.journal._place import FILE, FOLDER, default_path
-from hitl_nb.journal._postgres import address_in_words, is_address
+from hitl_nb.journal._postgres import address_in_words, is_address, refuse_other_address
 
 VARIABLE: Final = "HITL_NB_JOURNAL"
 _IN_CODE: Final = "hitl_nb.use(journal=…)"
@@ -149,6 +149,7 @@ def open_journal(value: AnyJournal = DEFAULT) -> Journal | None:
 def _named(value: str | PathLike[str]) -> Journal:
     if value == "memory":
         return _in_memory()
+    refuse_other_address(value)
     return _known(str(value)) if is_address(value) else _in_file(Path(value))
 
 
@@ -168,6 +169,7 @@ def _default_journal() -> Journal | None:
     named = started_with(VARIABLE).strip()
     if named in ("memory", "off") or is_address(named):
         return open_journal(named)
+    refuse_other_address(named)
     return _in_file(notebook_folder() / Path(named).expanduser()) if named else _beside_the_notebook()
 
 

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
-from urllib.parse import urlsplit
 
 from hitl_nb._library import library
+from hitl_nb._secrets import MASK, is_address_of_something, shown_address
 from hitl_nb._text import logger
-from hitl_nb.errors import JournalError
+from hitl_nb.errors import JournalError, UsageError
 from hitl_nb.journal._roles import KEEPS_PAYLOADS, KEEPS_WAITING, REFUSED, rules_sql, setup_sql
 from hitl_nb.journal._store import (
     PATIENCE,
@@ -77,20 +77,46 @@ _IN_THE_QUEUE: Final = 5000
 _IS_OURS: Final = "SELECT 1 FROM events WHERE id = ? AND sha256 = ?"
 
 
+def _check(address: str) -> None:
+    """Look whether an address can be read at all: whatever the driver says of one that cannot quotes it.
+
+    Raises:
+        JournalError: It cannot.
+    """
+    try:
+        _driver().conninfo.conninfo_to_dict(address)
+    except _driver().ProgrammingError:
+        pass
+    else:
+        return
+    raise JournalError(
+        f"The journal `{address_in_words(address)}` cannot be used: its address cannot be read. "
+        "Write `Journal('postgresql://user@host/database')`; in a password `@`, `/` and `%` are `%40`, `%2F` and `%25`."
+    )
+
+
 def is_address(value: object) -> bool:
     """Whether a user means a database on a server, and no file."""
     return isinstance(value, str) and value.split("://", 1)[0].lower() in SCHEMES and "://" in value
 
 
+def refuse_other_address(value: object) -> None:
+    """Look whether what should be a path is the address of something else: a file would have its password for a name.
+
+    Raises:
+        UsageError: It is.
+    """
+    if isinstance(value, str) and not is_address(value) and is_address_of_something(value):
+        raise UsageError(
+            f"`{shown_address(value)}` is not the address of a database that can be a journal. Write "
+            '`Journal("postgresql://user@host/database")`, or the path of a file.'
+        )
+
+
 def address_in_words(address: str) -> str:
     """Return an address without anything that is nobody's business: no password, no options."""
-    try:
-        parts = urlsplit(address)
-        user = f"{parts.username}@" if parts.username else ""
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "postgresql://…"
-    return f"postgresql://{user}{parts.hostname or ''}{port}{parts.path}"
+    shown = shown_address(f"postgresql://{address.partition('://')[2]}", user=True)
+    return "postgresql://…" if MASK in shown else shown.partition("?")[0]
 
 
 class PostgresTransaction(LinkedTransaction):
@@ -158,12 +184,14 @@ class PostgresStore(LinkedStore):
     """
 
     def __init__(self, address: str, *, personal: bool = False) -> None:
-        super().__init__(address, address_in_words(address), _driver().Error)
-        self._address, self._personal = address, personal
+        scheme, _, rest = address.partition("://")  # which the driver takes in small letters only
+        self._address, self._personal = f"{scheme.lower()}://{rest}", personal
+        super().__init__(self._address, address_in_words(address), _driver().Error)
         self._reading = threading.RLock()
         """Held while the reading connection is used."""
         self._head: tuple[int, str] = (0, "")
         self._patience = _BRIEFLY
+        _check(self._address)
         with self._explaining(), ExitStack() as unless_all_is_well:
             self._connection = unless_all_is_well.enter_context(closing(self._connected()))
             _set_up(self._connection)

@@ -2,15 +2,22 @@
 
 import json
 import re
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import pytest
 from pydantic import BaseModel, Field
 
-from hitl_nb import human_in_the_loop, use
+from hitl_nb import Journal, Session, human_in_the_loop, use
 from hitl_nb._calls import fingerprint, print_of
+from hitl_nb._process import not_believed
 from hitl_nb._secrets import KnownSecrets, is_secret_name, shown_address
+from hitl_nb.agents import HttpAgent
+from hitl_nb.data import Database
+from hitl_nb.errors import HitlError, UsageError
+from hitl_nb.inbox import Inbox, serve
 from hitl_nb.testing import calls, says
 from tests.unit.hostile import mutants
 from tests.unit.hostile.mutants import MUTANTS, planted
@@ -173,3 +180,55 @@ def test_only_the_latest_are_kept():
 )
 def test_an_address_is_shown_without_what_is_nobodys_business(url, shown):
     assert shown_address(url) == shown
+
+
+HOOK = "s3cr3t-hook"
+ADDRESSES = [
+    f"https:{HOOK}",
+    f"HTTP:{HOOK}",
+    f"https://[x/{HOOK}",
+    f"https:///{HOOK}",
+    f"ftp://ada:{HOOK}@host/x",
+    f"postgres://ada:{HOOK}@[::1/db",
+    f"postgresql://ada:{HOOK}@localhost:port/db",
+    f"POSTGRESQL://ada:{HOOK}@localhost:1/db?connect_timeout=1",
+    f"mysql://ada:{HOOK}@host/db",
+]
+DOORS: dict[str, Callable[[str], object]] = {
+    "a webhook": lambda address: Inbox(notify=address),
+    "a session": Session,
+    "an agent": HttpAgent,
+    "a journal": Journal,
+    "the journal of an inbox": Inbox,
+    "the default journal": lambda address: use(journal=address),
+    "where a page listens": lambda address: serve(Journal("memory"), bind=address),
+    "a preview of SQL": lambda address: Database.at(address),
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("door", DOORS)
+def test_no_secret_of_an_address_is_quoted_whichever_door_refuses_it(door, address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    try:
+        said = repr(DOORS[door](address))
+    except HitlError as error:
+        said = "".join(traceback.format_exception(error))
+    assert HOOK not in said
+    assert [each.name for each in tmp_path.rglob("*") if HOOK in str(each)] == []
+
+
+def test_the_path_of_a_webhook_is_its_secret():
+    hook = "https://hooks.example/services/T0/B1/s3cr3t"
+    assert shown_address(hook, path=False) == "https://hooks.example/…"
+    assert "s3cr3t" not in repr(Inbox(notify=hook))
+    with pytest.raises(UsageError, match=r"`notify='ftp://hooks.example/…'` is not the address of a webhook"):
+        Inbox(notify=hook.replace("https", "ftp"))
+
+
+@pytest.mark.parametrize("name", ["HITL_NB_JOURNAL", "HITL_NB_PEOPLE"])
+def test_an_address_in_a_variable_that_is_not_believed_is_not_quoted_either(name, monkeypatch):
+    monkeypatch.setenv(name, f"postgresql://ada:{HOOK}@host/db?password={HOOK}")
+    said = not_believed(name, "hitl_nb.use(...)")
+    assert HOOK not in said
+    assert "postgresql://ada@host/db" in said

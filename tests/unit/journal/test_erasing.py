@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -322,3 +323,51 @@ async def _afternoon(place, acts):
             assert stored is None or stored.is_gone == (word in erased)
     for journal in journals.values():
         journal.close()
+
+
+def is_personal(journal, call):
+    """Whether what a question was about can be erased."""
+    try:
+        return journal.erase(call).kept == ()
+    except UsageError:
+        return False
+
+
+UNCHANGED = """
+import asyncio
+from hitl_nb import approve
+from hitl_nb.people import ScriptedPerson
+print(asyncio.run(approve("Pay Ada Lovelace?", people=ScriptedPerson([True]))))
+"""
+
+
+@pytest.mark.parametrize("value", ["1", "Yes", "true", "", "0", "no"])
+def test_a_notebook_that_says_nothing_of_it_is_personal_where_its_process_was_started_so(path, value):
+    variables = {**os.environ, "HITL_NB_JOURNAL": str(path), "HITL_NB_JOURNAL_PERSONAL": value}
+    ended = subprocess.run(
+        [sys.executable, "-c", UNCHANGED], capture_output=True, text=True, cwd=REPO, env=variables, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "True\n"), ended.stderr
+    with Journal(path) as journal:
+        [call] = [row["call"] for row in journal if row["event"] == "asked"]
+        assert is_personal(journal, call) == (value.lower() in ("1", "yes", "true"))
+
+
+def test_a_variable_that_is_neither_yes_nor_no_is_no_no(path):
+    variables = {**os.environ, "HITL_NB_JOURNAL": str(path), "HITL_NB_JOURNAL_PERSONAL": "maybe"}
+    ended = subprocess.run(
+        [sys.executable, "-c", UNCHANGED], capture_output=True, text=True, cwd=REPO, env=variables, check=False
+    )
+    assert ended.returncode == 1
+    assert "`HITL_NB_JOURNAL_PERSONAL=maybe` is neither yes nor no" in ended.stderr
+
+
+async def test_code_that_says_so_wins_over_the_variable(path, monkeypatch):
+    from hitl_nb import _process
+
+    monkeypatch.setitem(_process._started, "HITL_NB_JOURNAL_PERSONAL", "1")
+    monkeypatch.setenv("HITL_NB_JOURNAL_PERSONAL", "1")
+    for said, wanted in ((None, True), (False, False)):
+        with Journal(path, personal=said) as journal:
+            asked(journal, {"name": "Ada"}, id=f"call_{said}")
+            assert is_personal(journal, f"call_{said}") == wanted
