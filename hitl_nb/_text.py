@@ -258,11 +258,19 @@ _NAMED: Final = 5
 def warning_about(*texts: str | None) -> str | None:
     """Return what a reader of `texts` has to be told, in lines; None if they are what they look like."""
     given = [text for text in texts if text and not _PLAIN.fullmatch(text)]
-    words = list(dict.fromkeys(word for text in given for word in mixed_words(text)))
     lines = [HIDDEN] if any(map(suspicious, given)) else []
-    lines += [f"{_described(word)}." for word in words[:_NAMED]]
-    lines += [f"… and {len(words) - _NAMED} more such words."] if len(words) > _NAMED else []
-    return "\n".join(lines) or None
+    return "\n".join([*lines, *_about_words(given)]) or None
+
+
+def warning_about_words(text: str) -> str:
+    """Return what a reader has to be told of words that look like others, in lines; empty if there are none."""
+    return "" if _PLAIN.fullmatch(text) else "\n".join(_about_words([text]))
+
+
+def _about_words(texts: list[str]) -> list[str]:
+    words = list(dict.fromkeys(word for text in texts for word in mixed_words(text)))
+    more = [f"… and {len(words) - _NAMED} more such words."] if len(words) > _NAMED else []
+    return [*(f"{_described(word)}." for word in words[:_NAMED]), *more]
 
 
 _BY_JSON: Final = re.compile(r"\\[ubfr]")

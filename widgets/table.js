@@ -10,7 +10,7 @@ import { cellKind, TableRows, tableCount, tableNumber, tableWords } from "./tabl
 /**
  * @typedef {import("./table_rows.js").Counts} Counts
  * @typedef {import("./table_grid.js").TableColumn} TableColumn
- * @typedef {{ columns: TableColumn[], version: number, counts: Counts | null, drop: boolean }} TableProps
+ * @typedef {{ columns: TableColumn[], version: number, counts: Counts | null, drop: boolean, note?: string }} TableProps
  * @typedef {{ version: number, waiting: boolean, counts: Counts | null }} TableDraft
  */
 
@@ -58,7 +58,8 @@ export default {
     const changes = button("", () => aside.changes());
     const tools = div("hitl-tools", toggle, all, none, undo, about, changes);
     const keys = h("p", { class: "hitl-help", id: keysId, text: TABLE_KEYS });
-    body.append(filter.el, grid.el, cell, alert, tools, aside.el, keys);
+    const note = h("p", { class: "hitl-help" });
+    body.append(filter.el, grid.el, cell, alert, tools, aside.el, note, keys);
 
     const keepChosen = () => {
       const [from, to] = grid.chosen();
@@ -135,12 +136,15 @@ export default {
       write(changes, `Changes (${counts?.changed ?? 0})`);
       aside.changed(rows.version);
       writeOrHide(alert, rows.error);
+      writeOrHide(note, props.note ?? "");
       const draft = { version: rows.version, waiting: !rows.settled || rows.version < 0, counts: rows.counts ?? null };
       if (JSON.stringify(draft) !== JSON.stringify(sent) && rows.counts) change((sent = draft));
     };
     /** @type {TableDraft | undefined} */
     let sent;
     return (now, draft) => {
+      // What is there at first was done before, and is no change that would take away what is said of it.
+      if (draft && !sent) sent = { version: draft.version, waiting: draft.waiting, counts: draft.counts };
       const first = props.columns.length === 0;
       props = now;
       if (draft === undefined || props.counts === null) return;

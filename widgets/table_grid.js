@@ -1,7 +1,7 @@
 // A grid of rows as long as they come: what is seen is drawn, the rest is the length of the scroll bar.
 
 import { fillRows, h, uid, write } from "./kit.js";
-import { cellKind, cellLine } from "./table_rows.js";
+import { cellKind, cellLine, cellWarning } from "./table_rows.js";
 
 /**
  * @typedef {import("./table_rows.js").TableRows} TableRows
@@ -202,6 +202,7 @@ function fillCell(cell, row, place, column) {
   const text = row === undefined ? "" : cellLine(row.cells[place]);
   const kind = row === undefined ? "" : cellKind(row.cells[place]);
   cell.dataset.kind = kind;
+  cell.title = row === undefined ? "" : cellWarning(row.cells[place]);
   cell.toggleAttribute("data-right", GRID_RIGHT.has(column.kind));
   cell.toggleAttribute("data-changed", before !== undefined);
   cell.setAttribute("aria-readonly", String(!column.editable));

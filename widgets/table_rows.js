@@ -172,8 +172,15 @@ export class TableRows {
 
 /** @param {Cell} cell */
 export const cellKind = (cell) => (typeof cell === "string" ? "text" : cell[0] === "cut" ? cell[2] : cell[0]);
-/** A cell in one line, with a sign where there is more. @param {Cell} cell */
+/** What a reader has to be told of its words; empty for most. @param {Cell} cell */
+export const cellWarning = (cell) => (typeof cell === "string" ? "" : cell[0] === "cut" ? cell[4] : cell[2]) ?? "";
+/** A cell in one line, with a sign where there is more, and before words that look like others. @param {Cell} cell */
 export function cellLine(cell) {
+  return cellWarning(cell) ? `⚠ ${cellPlain(cell)}` : cellPlain(cell);
+}
+
+/** @param {Cell} cell */
+function cellPlain(cell) {
   const text = (typeof cell === "string" ? cell : cell[1]).replaceAll("\n", " ⏎ ");
   return typeof cell !== "string" && cell[0] === "cut" ? `${text}… (${cell[3]} characters)` : text;
 }
@@ -181,8 +188,11 @@ export function cellLine(cell) {
 /** A cell in words: which kind of nothing, how a text was written out. @param {Cell} cell */
 export function tableWords(cell) {
   const kind = cellKind(cell);
-  if (kind === "text") return JSON.stringify(typeof cell === "string" ? cell : cell[1]);
-  return kind === "null" ? `missing (${cell[1]})` : cellLine(cell);
+  if (kind === "null") return `missing (${cell[1]})`;
+  const isText = kind === "text" || kind === "mixed";
+  const warning = cellWarning(cell);
+  const text = isText ? JSON.stringify(typeof cell === "string" ? cell : cell[1]) : cellPlain(cell);
+  return warning ? `${text} ⚠ ${warning}` : text;
 }
 
 /** @param {number} count */

@@ -30,7 +30,7 @@ from hitl_nb._calls._decision import (
 )
 from hitl_nb._calls._fingerprint import Print, frozen, print_of
 from hitl_nb._calls._grant import Grant
-from hitl_nb._calls._proposal import read_proposal
+from hitl_nb._calls._proposal import is_another_answer, read_proposal
 from hitl_nb._calls._turns import Grace, Turns
 from hitl_nb._encoding import ABORTED, encode_error, encode_refusal
 from hitl_nb._limits import aside, contained, running_loop
@@ -451,7 +451,9 @@ class Handle:
     def with_the_proposal(self, stored: Any) -> Any:
         """Give a stored decision with what was confirmed as it was proposed: the object itself, not its JSON."""
         call = self.call
-        is_confirmed = stored.outcome == "answered" and call.answer_type is None and call.offer is not MISSING
+        is_proposed = call.answer_type is None and call.offer is not MISSING
+        # A card of somebody's own may answer with something else, which is no edit of the proposal either.
+        is_confirmed = stored.outcome == "answered" and is_proposed and not is_another_answer(call.offer, stored.answer)
         return replace(stored, answer=call.offer) if is_confirmed else stored
 
     def _adopted(self, stored: Any) -> Decision:

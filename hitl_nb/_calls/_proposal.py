@@ -108,6 +108,22 @@ def edits_of(call: "Call", answer: Any) -> tuple[dict[str, Any], ...] | None:
     return None
 
 
+def is_another_answer(offer: object, written: object) -> bool:
+    """Return whether what was written down as an answer is no form of what was proposed, as far as its form tells.
+
+    Args:
+        offer: What was proposed.
+        written: The answer, as JSON data.
+    """
+    inside = opened(offer)
+    if isinstance(inside, Mapping):
+        keys = {str(key) for key in inside}
+        return not isinstance(written, Mapping) or (bool(keys) and bool(written) and not keys & written.keys())
+    if is_sequence(inside):
+        return not isinstance(written, list)
+    return isinstance(inside, str | int | float | bool) and isinstance(written, dict | list)
+
+
 def _comparable(call: "Call") -> Iterator[Proposal]:
     proposal = proposal_of(call)
     if proposal is not None:

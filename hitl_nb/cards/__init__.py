@@ -29,6 +29,8 @@ from hitl_nb.cards._nodes import code as code
 from hitl_nb.cards._protocol import item_of as item_of
 from hitl_nb.cards._protocol import takes_clicks as takes_clicks
 from hitl_nb.cards._record import display_record as display_record
+from hitl_nb.cards._registry import all_cards as all_cards
+from hitl_nb.cards._registry import card_of as card_of
 from hitl_nb.cards._registry import script as script
 from hitl_nb.cards._registry import style as style
 from hitl_nb.cards._seen import Cell as Cell

@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 from hitl_nb._secrets import MASK, is_secret_name
 from hitl_nb.cards import Row, column_words
 from hitl_nb.data._cells import cell_of, text_of
-from hitl_nb.data._frames import Column, Edits, Rows, numpy
+from hitl_nb.data._frames import Column, Edits, Rows, Typed, numpy
 from hitl_nb.data._table import Table, counted
 from hitl_nb.errors import InvalidValue, UsageError
 
@@ -149,24 +149,28 @@ class TableAnswer(Generic[T]):
         }
 
     def _written(self) -> list[dict[str, Any]]:
-        return [self._wired(change, place) for change, place in zip(self.changes, self._places(), strict=True)]
+        return [self._wired(change, *at) for change, at in zip(self.changes, self._values(), strict=True)]
 
-    def _wired(self, change: Change, place: int) -> dict[str, Any]:
+    def _wired(self, change: Change, place: int, after: object) -> dict[str, Any]:
         frame = self._table.frame
         return {
             "row": change.position,
             "column": column_words(change.column),
             "place": place,
             "before": MASK if _is_secret(change.column) else frame.cell(place, change.before),
-            "after": MASK if _is_secret(change.column) else frame.cell(place, change.after),
+            "after": MASK if _is_secret(change.column) else frame.cell(place, after),
+            # Where the column is not, what was typed is what whoever has it reads.
+            **({"typed": after.text} if isinstance(after, Typed) else {}),
         }
 
     def __compared_by__(self) -> object:
         """Return what it is compared by."""
         return self.wire()
 
-    def _places(self) -> list[int]:
-        return [place for _, place in sorted((row, place) for place, pair in self._edits.items() for row in pair[0])]
+    def _values(self) -> list[tuple[int, object]]:
+        """The place of each change, and the value as the frame has it, in the order of `changes`."""
+        found = [(row, place, after) for place, pair in self._edits.items() for row, after in zip(*pair, strict=True)]
+        return [(place, after) for _, place, after in sorted(found, key=lambda each: each[:2])]
 
     def about(self, table: Table) -> "TableAnswer[T]":
         """Return the same answer about a table that is being reviewed.
@@ -206,7 +210,9 @@ class TableAnswer(Generic[T]):
 
 
 def _python(value: object) -> object:
-    """Return a number of numpy as Python's own."""
+    """Return a number of numpy as Python's own, and what was typed as what it is."""
+    if isinstance(value, Typed):
+        return value.value
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
@@ -345,18 +351,50 @@ class TableType:
                 keep[first : last + 1] = False
             pairs: dict[int, list[tuple[int, object]]] = {}
             for change in written["changes"]:
-                value = self._read_cell(frame.columns[change["place"]], change["after"])
-                pairs.setdefault(change["place"], []).append((change["row"], value))
+                if "typed" not in change:
+                    value = self._read_cell(frame.columns[change["place"]], change["after"])
+                    pairs.setdefault(change["place"], []).append((change["row"], value))
+            for place, found in self._typed(change for change in written["changes"] if "typed" in change).items():
+                pairs.setdefault(place, []).extend(found)
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise InvalidValue(f"This is no answer about a table ({error!r}).") from error
         edits = {place: tuple(map(list, zip(*found, strict=True))) for place, found in pairs.items()}
         return TableAnswer(self.table, keep, cast("Edits", edits))
 
+    def _typed(self, changes: Iterable[Mapping[str, Any]]) -> dict[int, list[tuple[int, object]]]:
+        """Return what was typed elsewhere as it would be had it been typed here (`Draft`).
+
+        Raises:
+            InvalidValue: A column cannot hold what was typed; it says so of each cell.
+        """
+        frame = self.table.frame
+        faults: list[dict[str, Any]] = []
+        found: dict[int, list[tuple[int, object]]] = {}
+        for change in changes:
+            row, place, text = change["row"], change["place"], change["typed"]
+            if not (type(row) is int and type(place) is int and 0 <= row < frame.rows and place >= 0):
+                raise IndexError(f"row {row!r}, column {place!r}")
+            column = frame.columns[place]
+            [before] = frame.cells(place, numpy().asarray([row]))
+            if text is None and before[:1] == ["null"]:
+                continue  # nothing is nothing, whichever kind it was
+            try:
+                value = frame.stored(place, text) if text is None or column.kind == "text" else frame.read(place, text)
+            except InvalidValue as error:
+                message = f"Row {row}, {column.name}: {error}"
+                faults.append({"path": ["rows", row, column_words(column.label)], "message": message})
+                continue
+            if frame.cell(place, value) != before:  # typed as it was, it is what it was, to the last bit
+                found.setdefault(place, []).append((row, value))
+        if faults:
+            raise InvalidValue("\n".join(fault["message"] for fault in faults[:LISTED]), faults)
+        return found
+
     def _read_cell(self, column: Column, cell: object) -> object:
         frame = self.table.frame
         if isinstance(cell, str):
             return frame.read(column.place, cell)
-        kind, text = cast("list[str]", cell)
+        kind, text = cast("list[str]", cell)[:2]
         if kind == "null":
             return frame.stored(column.place, float("nan") if text == "NaN" and column.kind == "float" else None)
         if kind == "escaped":

@@ -2,7 +2,7 @@
 
 A cell is made in the kernel from the value itself, never from a float or a date of JavaScript's: `2**60 + 1`, None and
 NaN, a Decimal's scale and a zone's offset arrive as they are. A plain text stands for itself; all else is
-``[kind, text]``.
+``[kind, text]``, with a third part where a reader has to be told of words that look like others.
 """
 
 import json
@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Final, Literal
 
-from hitl_nb._text import json_line
+from hitl_nb._text import json_line, warning_about_words
 from hitl_nb.cards import suspicious, visible
 from hitl_nb.errors import InvalidValue
 
@@ -34,12 +34,25 @@ LONGEST: Final = 600
 def cell_of(value: object) -> Cell:
     """Return a value as it is shown."""
     if isinstance(value, str):
-        return str(value) if not suspicious(value) else ["escaped", json.dumps(str(value))]
+        return _text_cell(str(value))
     null = null_of(value)
     if null:
         return ["null", null]
     kind, text = _written(value)
-    return [kind, visible(text)]
+    return _with_warning([kind, visible(text)], text)
+
+
+def _text_cell(text: str) -> Cell:
+    if suspicious(text):
+        return _with_warning(["escaped", json.dumps(text)], text)
+    words = warning_about_words(text)
+    return ["mixed", text, words] if words else text
+
+
+def _with_warning(cell: list[str], text: str) -> list[str]:
+    """Return a cell with what a reader of its text has to be told, if anything."""
+    words = warning_about_words(text)
+    return [*cell, words] if words else cell
 
 
 def text_of(value: object) -> str:
@@ -51,8 +64,8 @@ def text_of(value: object) -> str:
 
 def shortened(cell: Cell) -> Cell:
     """Return a cell as a page has it: a long one says how much there is."""
-    kind, text = ("text", cell) if isinstance(cell, str) else cell
-    return cell if len(text) <= LONGEST else ["cut", text[:LONGEST], kind, str(len(text))]
+    kind, text, *told = ("text", cell) if isinstance(cell, str) else cell
+    return cell if len(text) <= LONGEST else ["cut", text[:LONGEST], kind, str(len(text)), *told]
 
 
 def null_of(value: object) -> str:

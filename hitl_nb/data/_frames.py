@@ -52,6 +52,17 @@ class Column:
     """What a cell can be, where that is a closed list."""
 
 
+@dataclass(frozen=True)
+class Typed:
+    """What was typed for a cell elsewhere, where its column is not."""
+
+    text: str | None
+    """To its last character; None: the cell is to be missing."""
+
+    value: object
+    """What it most likely is, to look at and to sort by."""
+
+
 class Frame(Protocol):
     """A snapshot of a table."""
 

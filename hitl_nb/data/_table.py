@@ -99,6 +99,7 @@ _ADAPTERS: Final[Mapping[str, Callable[[Any], Frame]]] = {
     "pandas.DataFrame": PandasFrame,
     "polars.DataFrame": PolarsFrame,
     "pyarrow.Table": ArrowFrame,
+    "hitl_nb.StoredFrame": lambda frame: frame,  # drawn elsewhere, and never another one
 }
 
 
@@ -126,6 +127,8 @@ def is_table(value: object) -> bool:
 
 
 def _content(frame: object) -> tuple[str, bool]:
+    if (content := getattr(frame, "__content__", None)) is not None:
+        return str(content), True
     if type(frame).__module__.partition(".")[0] == "pyarrow":
         return _arrow_content(frame), True
     rows = range(0, max(len(frame), 1), _CHUNK)  # type: ignore[arg-type]  # a frame has a length

@@ -7,20 +7,26 @@ numbers it, and sends it again until it hears of it.
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, cast
+from typing import Any, ClassVar, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel
 
 from hitl_nb._calls import NOT_ACCEPTED, Call, accepted_as, confirmed
-from hitl_nb.cards import Card, Plain, Row, argument_rows, names_of, value_of, visible
+from hitl_nb._text import SIGN, warning_about_words
+from hitl_nb.cards import Card, Plain, Row, argument_rows, card_of, names_of, value_of, visible
 from hitl_nb.data._answer import TableAnswer, TableType
 from hitl_nb.data._cells import Cell, cell_of, shortened
 from hitl_nb.data._frames import Edits, Operator, Rows, numpy
-from hitl_nb.data._table import Table, is_table
-from hitl_nb.errors import InvalidValue, ToolDefinitionError
+from hitl_nb.data._stored import StoredFrame, stored_table
+from hitl_nb.data._table import Table, is_frame, is_table
+from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
+
+S = TypeVar("S", bound=Any)
+"""A decision as the journal has it."""
 
 # -- what somebody is doing to a table ---------------------------------------------------------------------------------
 
@@ -149,6 +155,8 @@ class Draft:
                     cells[place] = shortened(frame.cell(place, edited[row]))
             kept = self._keep is None or bool(self._keep[row])
             label = None if labels is None else labels[at]
+            if label is not None and warning_about_words(label):
+                label = f"{SIGN} {label}"
             found.append({"row": row, "label": label, "kept": kept, "cells": cells, "before": before})
         return found
 
@@ -306,7 +314,7 @@ class Draft:
         was = edited.get(row, _AS_GIVEN)
         frame = self.table.frame
         [before] = frame.cells(place, numpy().asarray([row]))
-        if act.get("revert") or (act.get("missing") and before[0] == "null"):
+        if act.get("revert") or (act.get("missing") and before[:1] == ["null"]):
             now: object = _AS_GIVEN  # nothing is nothing, whichever kind it was
         else:
             now = frame.stored(place, None) if act.get("missing") else self._read(place, act)
@@ -411,23 +419,31 @@ class TableReview(Card):
     module: ClassVar[str | Path] = "table"
     style: ClassVar[str | Path | None] = "table"
 
+    note = ""
+    """What is said below the grid."""
+
     def __init__(
         self, call: Call, *, drop: bool = False, edit: Iterable[object] = (), field: str | None = None
     ) -> None:
         super().__init__(call)
         self._drop, self._edit, self._field = drop, list(edit), field
         self._made: Draft | None = None
+        self._args: object = None
         self._busy = asyncio.Lock()
+
+    def _about(self) -> Any:
+        """What the question is about; said beforehand where the answer is there before the question is open again."""
+        return self.call.args if self._args is None else self._args
 
     def _draft(self) -> Draft:
         if self._made is None:
-            args = self.call.args
+            args = self._about()
             table = args.table if isinstance(args, Shown) else Table(self._found())
             self._made = Draft(table, self._drop, frozenset(table.editable(self._edit)))
         return self._made
 
     def _found(self) -> object:
-        args = self.call.args
+        args = self._about()
         names = names_of(args) if self._field is None else [self._field]
         found = next((value for name in names if is_table(value := value_of(args, name))), None)
         if found is None:
@@ -453,7 +469,13 @@ class TableReview(Card):
             }
             for column in draft.table.frame.columns
         ]
-        return {"columns": columns, "version": draft.version, "counts": draft.counts(), "drop": self._drop}
+        return {
+            "columns": columns,
+            "version": draft.version,
+            "counts": draft.counts(),
+            "drop": self._drop,
+            **({"note": self.note} if self.note else {}),
+        }
 
     async def reply(self, asked: Mapping[str, Any], *, open_to: bool) -> dict[str, Any]:
         """Give a page, a cell, a summary or the list of changes, and do what was done on the screen.
@@ -521,13 +543,52 @@ class TableReview(Card):
             return self.call.proposal if done.untouched else done
         return confirmed(self.call) if done.untouched else self._with(done.data)
 
+    # -- elsewhere: what is stored with the question, and what comes back --------------------------------------
+
+    def stored(self) -> dict[str, Any] | None:
+        """Return the table as it is stored for whoever draws it elsewhere; None where it is too large.
+
+        Raises:
+            ToolDefinitionError: There is no table.
+        """
+        draft = self._draft()
+        return stored_table(draft.table, drop=self._drop, edit=sorted(draft.edit))
+
+    def take_up(self, args: object) -> None:
+        """Be about `args` from now on, unless that is None."""
+        self._args = args
+
+    @property
+    def field(self) -> str:
+        """The name of the argument that is the table; empty for none."""
+        given, args = self._draft().table.given, self._about()
+        return next((name for name in names_of(args) if value_of(args, name) is given), "")
+
+    @property
+    def is_of_a_frame(self) -> bool:
+        """Whether the table is a frame among the arguments, which no journal holds; records are plain data.
+
+        Raises:
+            ToolDefinitionError: There is no table.
+        """
+        return is_frame(self._draft().table.given)
+
+    def answered(self, written: Mapping[str, Any]) -> Any:
+        """Return the answer that somebody elsewhere has given, as `answer` gives it.
+
+        Raises:
+            InvalidValue: It is about another table, or a column refuses what was typed.
+        """
+        draft = self._draft()
+        done = TableType(draft.table, drop=self._drop, edit=sorted(draft.edit)).validate(written)
+        return confirmed(self.call) if done.untouched else self._with(done.data)
+
     def _with(self, data: object) -> Any:
         """Give the answer of a tool, a gate or a plain checkpoint, with the edited table in it."""
-        given, args, kind = self._found(), self.call.args, self.call.answer_type
+        given, args, kind = self._found(), self._about(), self.call.answer_type
         if self.call.offer is given or (kind is not None and accepted_as(kind, data) is not NOT_ACCEPTED):
             return data
-        name = next(name for name in names_of(args) if value_of(args, name) is given)
-        return args.model_copy(update={name: data}) if isinstance(args, BaseModel) else {**args, name: data}
+        return args.model_copy(update={self.field: data}) if isinstance(args, BaseModel) else {**args, self.field: data}
 
     def headline(self) -> str:
         """Give what was done in one line."""
@@ -544,6 +605,90 @@ class TableReview(Card):
         done = self._draft().answer().rows() if answer is not None else []
         others = [row for row in argument_rows(self.call) if not is_table(value_of(self.call.args, row.label))]
         return [*others, *about, *done]
+
+
+def frame_review_of(call: Call, args: object = None) -> TableReview | None:
+    """Return the card of a question with a frame in it whose answer is more than what was done to the table.
+
+    Args:
+        call: The question.
+        args: What it is about, where it is not open yet.
+    """
+    kind = call.render
+    while isinstance(kind, partial):
+        kind = kind.func
+    if not (isinstance(kind, type) and issubclass(kind, TableReview)) or isinstance(call.answer_type, TableType):
+        return None
+    try:
+        card = card_of(call) if args is None else call.render(call)
+        if not isinstance(card, TableReview):
+            return None
+        card.take_up(args)
+        return card if card.is_of_a_frame else None
+    except (ToolDefinitionError, UsageError):  # it finds no table; the plain view is drawn
+        return None
+
+
+def as_at_home(call: Call, stored: S, args: object = None) -> S:
+    """Return a decision with the answer that the asker's own card makes of what was done to a table elsewhere.
+
+    Args:
+        call: The question.
+        stored: The decision as the journal has it.
+        args: What the question is about, where it is not open yet.
+
+    Raises:
+        InvalidValue: It is about another table, or a column refuses what was typed.
+    """
+    if not (stored.approved and isinstance(stored.answer, Mapping) and "dropped" in stored.answer):
+        return stored
+    card = frame_review_of(call, args)
+    return stored if card is None else replace(stored, answer=card.answered(stored.answer))
+
+
+class StoredReview(TableReview):
+    """The same, drawn elsewhere: of what was stored with the question.
+
+    Args:
+        call: The call.
+        stored: As of `stored_table`.
+        without: Arguments that are not told in the record: those that say what the table is; None for all of them.
+    """
+
+    def __init__(self, call: Call, *, stored: Mapping[str, Any], without: Collection[str] | None) -> None:
+        super().__init__(call, drop=bool(stored["drop"]))
+        self._stored, self._without = stored, without
+        self.note = _stars_note(stored["stars"])
+        self.content: object = stored["content"]
+        """What the table is a copy of."""
+
+    def _draft(self) -> Draft:
+        if self._made is None:
+            kind = self.call.answer_type
+            table = kind.table if isinstance(kind, TableType) else Table(StoredFrame(self._stored))
+            self._made = Draft(table, self._drop, frozenset(self._stored["edit"]))
+        return self._made
+
+    def go_on(self, before: Card) -> None:
+        """Go on with what was done at the card whose answer was refused, where that was the same table."""
+        if not isinstance(before, StoredReview) or before.content != self.content:
+            return
+        made = before._draft()
+        self._made = replace(made, table=self._draft().table, version=made.version + 1)
+
+    def rows(self) -> Sequence[Row]:
+        """Give how much there was, and each change."""
+        answer = self.call.answer if self.call.approved else None
+        others = argument_rows(self.call, without=self._without) if self._without else []
+        done = answer.rows() if isinstance(answer, TableAnswer) else []
+        return [*others, Row(label="table", text=self._draft().table.words()), *done]
+
+
+def _stars_note(columns: Sequence[str]) -> str:
+    if not columns:
+        return ""
+    names = ", ".join(columns)
+    return f"Stars stand for secrets ({names}): they are not kept with a question, and cannot be edited here."
 
 
 class Unseen(Plain):

@@ -11,10 +11,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from hitl_nb._calls import Call, Handle
+from hitl_nb._secrets import shown_address
 from hitl_nb._text import logger, said_line
 from hitl_nb._waiting import heartbeat
+from hitl_nb.data import as_at_home
 from hitl_nb.errors import InvalidValue, NoHumanError, Parked, UsageError
 from hitl_nb.inbox._posting import Whom, posting_of, refuse_secrets
 from hitl_nb.journal import Journal, StoredDecision, open_journal
@@ -62,6 +65,24 @@ def notify_of(
     return thread
 
 
+def _checked_hook(address: str | None) -> str | None:
+    """Return the address of a webhook, of which nothing but its host is ever said.
+
+    Raises:
+        UsageError: It is none that can be told.
+    """
+    try:
+        parts = None if address is None else urlsplit(address)
+        if parts is None or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0):
+            return address
+    except ValueError:
+        pass
+    raise UsageError(
+        f"`notify={shown_address(str(address), path=False)!r}` is not the address of a webhook. Write "
+        '`notify="https://hooks.example/…"`, all of it.'
+    )
+
+
 def _send(address: str, body: bytes) -> None:
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=_PATIENCE):
@@ -102,7 +123,7 @@ class Inbox:
         link: Where people answer (the page of ``hitl-nb inbox serve``); the webhook is told of it.
 
     Raises:
-        UsageError: A duration that is none; or four eyes where nobody could see to it.
+        UsageError: A duration that is none, or an address; or four eyes where nobody could see to it.
         JournalError: The journal cannot be opened.
     """
 
@@ -138,7 +159,7 @@ class Inbox:
             raise UsageError(
                 'To escalate needs a whom and a when. Write `Inbox(escalate_to="managers", escalate_after="4h")`.'
             )
-        self._notify, self._link = notify, link
+        self._notify, self._link = _checked_hook(notify), link
         self._telling: set[asyncio.Future[None]] = set()
 
     def declared(self) -> list[str]:
@@ -259,6 +280,7 @@ class Inbox:
             handle.adopt(stored, mine=True)
             return True
         try:
+            stored = as_at_home(call, stored)
             handle.check(stored)
             whole = handle.with_the_proposal(stored)
             if whole is stored and "answer" in stored.redacted:

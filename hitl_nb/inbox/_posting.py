@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, cast
 
 from hitl_nb import cards
@@ -23,7 +24,20 @@ from hitl_nb._schema import (
 )
 from hitl_nb._schema import opened as opened_value
 from hitl_nb._secrets import MASK, is_secret_name, names_a_secret
-from hitl_nb.data import DiffReview, SqlReview
+from hitl_nb.data import (
+    MOST_CELLS,
+    Database,
+    DiffReview,
+    SqlReview,
+    StoredFrame,
+    StoredReview,
+    Table,
+    TableAnswer,
+    TableReview,
+    TableType,
+    frame_review_of,
+    stored_table,
+)
 from hitl_nb.errors import ToolDefinitionError, UsageError
 from hitl_nb.interrupts import OneOf, SomeOf
 from hitl_nb.journal import Journal, Posted
@@ -41,12 +55,21 @@ _CARDS: Final[Mapping[str, type[cards.Card]]] = {
         cards.Text,
         DiffReview,
         SqlReview,
+        TableReview,
     )
 }
-"""Those that can be drawn from their options alone."""
+"""Ours that can be drawn from their options alone."""
 
 _AT_HOME: Final = frozenset({"preview"})
 """Options that mean something where it is asked only: a path there."""
+
+_LABELS: Final = ("confirm", "decline", "cancel")
+"""What a card may say in words of its own and be drawn as the card that it is one of."""
+
+
+_TOO_LARGE: Final = (
+    f"a table of more than {MOST_CELLS:,} cells is edited where it is asked; here it is confirmed as it is, or declined"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +94,8 @@ class Whom:
 
 def posting_of(call: Call, whom: Whom) -> dict[str, Any]:
     """Return all that somebody elsewhere needs to draw and check an open question."""
-    handle = Handle.of(call)
+    handle, has_table = Handle.of(call), _has_table(call)
+    table, card = (_table_of(call), None) if has_table else (None, _card_of(call.render))
     return {
         "version": VERSION,
         "to": whom.to,
@@ -81,8 +105,10 @@ def posting_of(call: Call, whom: Whom) -> dict[str, Any]:
         "widens": _stored(whom.widens),
         "asker": user_name(None),
         "risk": _risk_of(call.render, call),
-        "drawn": kept_view(call.args),
-        "card": _card_of(call.render),
+        "drawn": None if table is not None else kept_view(call.args),
+        "table": table,
+        "large": has_table and table is None,
+        "card": card,
         "answer": _schema_of(call.answer_type),
         "title": call.title,
         "several": isinstance(call.answer_type, SomeOf),
@@ -90,7 +116,7 @@ def posting_of(call: Call, whom: Whom) -> dict[str, Any]:
         "offer": None if call.offer is MISSING else {"value": readable(call.offer)},
         "refused": list(handle.refusal),
         "again": handle.refused,
-        "own_view": call.render is not None and _card_of(call.render) is None,
+        "own_view": not has_table and _has_own_view(call.render, card),
     }
 
 
@@ -125,13 +151,65 @@ def _asks_for_one(call: Call) -> bool:
 
 
 def _card_of(render: Any) -> dict[str, Any] | None:
-    """The card and its options; None if the asker draws it in a way of its own."""
+    """The card and its options; None if the asker draws it in a way of its own.
+
+    One of ours goes by its name, with the labels of its buttons where a class of somebody has others; one of another
+    package by what the browser calls it, for whoever has that package, too.
+    """
     kind, options = _unwrapped(render)
-    name = getattr(kind, "__name__", "")
-    if _CARDS.get(name) is not kind:
+    if not (isinstance(kind, type) and issubclass(kind, cards.Card)):
         return None
     known = {key: readable(value) for key, value in options.items() if value is not MISSING and key not in _AT_HOME}
-    return {"name": name, "options": known}
+    if isinstance(kind.module, Path):
+        package = kind.__module__.partition(".")[0]
+        # A class of a notebook is nowhere else, and an object in its options is not there.
+        is_there = package != "__main__" and _survives_json(options)
+        return {"name": kind.called(), "options": known, "package": package} if is_there else None
+    ours = next((each for each in kind.__mro__ if _CARDS.get(each.__name__) is each), None)
+    if ours is None or kind.__init__ is not ours.__init__:
+        return None
+    if options.get("preview") is not None and not known.get("dialect"):
+        known["dialect"] = Database.at(str(options["preview"])).dialect  # what the statement means goes by it
+    labels = {name: getattr(kind, name) for name in _LABELS if getattr(kind, name) != getattr(ours, name)}
+    left = [name for name in options if name in _AT_HOME and options[name] is not None]
+    found = {"name": ours.__name__, "options": known, "labels": labels, "left": left}
+    return {name: part for name, part in found.items() if part or name == "options"}
+
+
+def _survives_json(value: object) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _has_own_view(render: Any, card: Mapping[str, Any] | None) -> bool:
+    """Whether the asker draws it in a way of its own; other words on the buttons are none."""
+    kind, _ = _unwrapped(render)
+    if card is None or not isinstance(kind, type):
+        return render is not None
+    if "package" in card:
+        return False
+    own = {name for each in kind.__mro__[: kind.__mro__.index(_CARDS[card["name"]])] for name in vars(each)}
+    return any(name not in _LABELS and not name.startswith("__") for name in own)
+
+
+def _has_table(call: Call) -> bool:
+    """Whether a question is about a table that no journal holds."""
+    return isinstance(call.answer_type, TableType) or frame_review_of(call) is not None
+
+
+def _table_of(call: Call) -> dict[str, Any] | None:
+    """That table, to be reviewed elsewhere as here; None where it is too large."""
+    if isinstance(kind := call.answer_type, TableType):
+        stored = stored_table(kind.table, drop=kind.drop, edit=sorted(kind.edit))
+        return None if stored is None else {**stored, "without": None}
+    card = frame_review_of(call)
+    return (
+        None
+        if card is None or (stored := card.stored()) is None
+        else {**stored, "without": card.field and [card.field]}
+    )
 
 
 def _unwrapped(render: Any) -> tuple[Any, dict[str, Any]]:
@@ -182,6 +260,8 @@ def opened(posted: Posted, journal: Journal, occurrence: str | None = None, *, b
     handle.origin = origin_of(posted)
     if before is not None:
         handle.begun = Handle.of(before).begun
+        if "table" in posted.about and posted.about["table"] is not None:
+            cast("StoredReview", cards.card_of(call)).go_on(cards.card_of(before))
     if (expires := expires_at(posted)) is not None:
         handle.deadline = expires, "Expires"
     handle.open_again(posted.asked.args, journal)
@@ -202,15 +282,27 @@ def origin_of(posted: Posted, me: str = "") -> str:
     parts += ["" if expires is None else f"ends {expires:%Y-%m-%d %H:%M} UTC"]
     parts += ["four eyes" if about.get("four_eyes") else ""]
     parts += ["who asks has a view of its own, which is not here" if about.get("own_view") else ""]
+    parts += [_missing_package(about["card"])]
+    parts += ["its first rows are shown where it is asked, and not here" if (about["card"] or {}).get("left") else ""]
+    parts += [_TOO_LARGE if about.get("large") else ""]
     parts += ["parked: its next run takes the answer" if posted.parked else ""]
     parts += [f"given to {posted.assigned}" if posted.assigned else ""]
     parts += [f"{posted.looking} is looking" if posted.looking not in (None, me) else ""]
     return " · ".join(part for part in parts if part)
 
 
+def _missing_package(card: Mapping[str, Any] | None) -> str:
+    """Say that a card of another package is not to be had here."""
+    if card is None or "package" not in card or card["name"] in cards.all_cards():
+        return ""
+    return f"who asks has the card of `{card['package']}`, which is not installed here"
+
+
 def _call_of(posted: Posted) -> Call:
     about, asked = posted.about, posted.asked
-    offer = about["offer"]
+    offer, table = about["offer"], about.get("table")
+    if table is not None:
+        return _call_about_a_table(posted, table)
     return Call(
         id=asked.id,
         name=asked.tool,
@@ -224,6 +316,24 @@ def _call_of(posted: Posted) -> Call:
         offer=MISSING if offer is None else offer["value"],
         offers_arguments=about["offers_arguments"],
         compares=offer is not None or about["offers_arguments"],
+    )
+
+
+def _call_about_a_table(posted: Posted, stored: Mapping[str, Any]) -> Call:
+    """The answer says what was done to the table; whoever asks makes the answer of its own type of that."""
+    asked, table = posted.asked, Table(StoredFrame(stored))
+    return Call(
+        id=asked.id,
+        name=asked.tool,
+        title=str(posted.about.get("title") or ""),
+        kind=asked.kind,
+        message=asked.message,
+        answer_type=TableType(table, drop=bool(stored["drop"]), edit=stored["edit"]),
+        render=partial(StoredReview, stored=stored, without=stored["without"]),
+        thread_id=posted.thread,
+        run_id=asked.run,
+        offer=TableAnswer[Any](table),
+        words=repr,
     )
 
 
@@ -243,9 +353,18 @@ def _validator(schema: str) -> JsonSchemaValidator:
 
 
 def _render(card: Mapping[str, Any] | None) -> Any:
-    if card is None or card["name"] not in _CARDS:
+    if card is None:
         return None
-    return partial(_CARDS[card["name"]], **card["options"])
+    kind = cards.all_cards().get(card["name"]) if "package" in card else _CARDS.get(card["name"])
+    if kind is None:
+        return None
+    return partial(_labelled(kind, card.get("labels") or {}), **card["options"])
+
+
+def _labelled(kind: type[cards.Card], labels: Mapping[str, Any]) -> type[cards.Card]:
+    """A card with other words on its buttons."""
+    known = {name: words for name, words in labels.items() if name in _LABELS}
+    return type(kind.__name__, (kind,), known) if known else kind
 
 
 def _stored(moment: datetime | None) -> str | None:
@@ -262,9 +381,6 @@ def expires_at(posted: Posted) -> datetime | None:
 
 # A journal describes a DataFrame by its shape, and a figure by its type. Whoever has to approve one has to see it, also
 # where there is neither: so its cells are kept as words, a picture as a picture, and all that is plain as data.
-
-_MOST_CELLS: Final = 100_000
-"""Cells of a table that are kept, at the most; it says how many rows it really has."""
 
 _DEEPEST: Final = 4
 _LONGEST: Final = 200
@@ -305,7 +421,7 @@ def _kept_part(value: object, depth: int) -> list[Any]:
 def _kept_table(table: cards.Grid) -> dict[str, Any]:
     columns = [str(column) for column in table.columns]
     hidden = [is_secret_name(column, in_rows=True) for column in columns]
-    count = min(table.count, max(1, _MOST_CELLS // max(len(columns), 1)))
+    count = min(table.count, max(1, MOST_CELLS // max(len(columns), 1)))
 
     def cell(value: object, hides: bool) -> list[object]:
         return [MASK, False] if hides else list(cards.cell_words(value))

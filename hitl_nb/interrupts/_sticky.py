@@ -15,6 +15,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from hitl_nb._calls import Call, Decision, FoundBy, Handle, fingerprint, print_of
 from hitl_nb._process import notebook_name, started_with
 from hitl_nb._text import logger
+from hitl_nb.data import as_at_home
 from hitl_nb.errors import InvalidValue, UsageError
 from hitl_nb.interrupts._asked import OneOf
 from hitl_nb.journal import Journal, OpenCall, StoredDecision
@@ -211,7 +212,8 @@ class Parking:
             handle.open_again(shown, journal, gated=gated)
             return True
         try:
-            handle.check(stored)
+            home = as_at_home(self._call, stored, shown)
+            handle.check(home)
         except InvalidValue as error:
             await asyncio.wrap_future(journal.postings.begin_refuse(stored, error.errors))
             handle.refusal = tuple(error.errors)
@@ -220,7 +222,7 @@ class Parking:
             return False
         journal.adopt(self._call, stored)
         handle.open_again(shown, journal, gated=gated)
-        handle.adopt(handle.with_the_proposal(stored), mine=True)
+        handle.adopt(handle.with_the_proposal(home), mine=True)
         return True
 
     def keep(self) -> None:

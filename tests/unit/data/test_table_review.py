@@ -15,7 +15,8 @@ from hitl_nb import Journal, human_in_the_loop, interrupt, pending, review, revi
 from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.cards._registry import card_of, use_default
-from hitl_nb.data import Change, TableAnswer, TableReview
+from hitl_nb.data import Change, Table, TableAnswer, TableReview, TableType
+from hitl_nb.data.table_review import Draft, Looked
 from hitl_nb.errors import ChangedWhileWaiting, Declined, InvalidValue, UsageError
 from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing import record as recorded
@@ -466,3 +467,27 @@ async def test_a_list_of_values_is_read_as_the_column_is_and_dropping_it_can_be_
 def ask_about(given):
     render = partial(TableReview, drop=True) if isinstance(given, list) else None
     return review(given, people=Ada(), **({"render": render} if render else {"drop": True}))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+async def test_words_that_look_like_others_are_told_of_in_each_cell(library):
+    good, bad = "paypal.com", "p\u0430ypal.com"
+    frame = library({"site": [good, bad, f"{bad}\u202e", f"{bad} {'x' * 700}", "Łódź"]})
+    draft = Draft(Table(frame), True, frozenset([0]))
+    cells = [row["cells"][0] for row in draft.page(Looked(), 0, 9)["rows"]]
+    assert (cells[0], cells[4]) == (good, "Łódź")
+    words = "“p\u0430ypal” mixes Latin and Cyrillic letters: p\\u0430ypal."
+    assert cells[1] == ["mixed", bad, words]
+    assert (cells[2][0], cells[2][2]) == ("escaped", words)
+    assert (cells[3][0], cells[3][2], cells[3][4]) == ("cut", "mixed", words)
+    draft.act("me", [{"n": 1, "op": "edit", "row": 0, "place": 0, "text": bad}])
+    assert draft.page(Looked(), 0, 1)["rows"][0]["cells"] == [["mixed", bad, words]]
+    answer = draft.answer()
+    again = TableType(draft.table, drop=True, edit=[0]).validate(json.loads(json.dumps(answer.wire())))
+    assert again.changes[0].after == bad
+
+
+async def test_delete_makes_an_empty_text_missing():
+    draft = Draft(Table(pd.DataFrame({"item": ["", "cup"]})), True, frozenset([0]))
+    assert draft.act("me", [{"n": 1, "op": "edit", "row": 0, "place": 0, "missing": True}]) == []
+    assert draft.answer().data["item"].isna().tolist() == [True, False]

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+import sqlite3
+from contextlib import asynccontextmanager, closing
 from functools import partial
 
 import matplotlib
@@ -10,13 +11,16 @@ import numpy
 import pandas
 import pytest
 from matplotlib.figure import Figure
+from mcp.types import ElicitRequestFormParams
 
-from hitl_nb import approve, interrupt, review, review_code
+from hitl_nb import approve, ask, interrupt, review, review_code, use
 from hitl_nb._transcript import CallEntry
-from hitl_nb.cards import item_of
+from hitl_nb.cards import Form, card_of, item_of
 from hitl_nb.data import SqlReview, TableAnswer
+from hitl_nb.errors import Cancelled, Declined
 from hitl_nb.inbox import Inbox
 from hitl_nb.journal import Journal
+from hitl_nb.mcp import elicitation
 from tests.unit.inbox.jobs import waiting
 
 matplotlib.use("Agg")
@@ -93,7 +97,7 @@ async def test_a_column_with_the_name_of_a_secret_is_stars(place):
 
 async def test_a_table_that_is_reviewed_is_drawn_and_confirmed_as_it_is(place):
     async with asked(place, lambda inbox: review(FRAME, edit=["price"], drop=True, people=inbox)) as (task, call):
-        assert "12,000.0" in drawn(call)
+        assert '"card": "table"' in drawn(call)
         assert call.respond(call.proposal, by="ada")
         answer = await task
         assert answer is FRAME or isinstance(answer, TableAnswer)
@@ -125,3 +129,62 @@ async def test_sql_that_may_write_is_of_high_risk_in_every_list(place):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+# -- what is only words of a card's own, or a card of another package ------------------------------------------------
+
+
+class Withdrawable(Form):
+    """A form that can be withdrawn, in words of its own."""
+
+    confirm = "Send"
+    cancel = "Cancel"
+
+
+@pytest.mark.parametrize(("button", "error"), [("cancel", Cancelled), ("decline", Declined)])
+async def test_a_form_with_three_answers_has_three_elsewhere(place, button, error):
+    async with asked(place, lambda inbox: ask("Who?", answer=str, render=Withdrawable, people=inbox)) as (task, call):
+        item = item_of(CallEntry(key=call.occurrence, call=call), {})
+        assert (item["confirm"], item["cancel"]) == ("Send", "Cancel")
+        assert "a view of its own" not in call._handle.origin
+        getattr(call, button)("not now", by="ada")
+        with pytest.raises(error):
+            await task
+
+
+@pytest.mark.parametrize("person", ["cancel", "decline", "answer"])
+async def test_the_question_of_a_server_has_the_protocols_three_answers_elsewhere(place, person):
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    params = ElicitRequestFormParams(message="Where to?", requestedSchema=schema)
+    with Journal(place) as job, Journal(place) as other, use(journal=job):
+        answering = elicitation("weather", people=Inbox(job))
+        assert answering is not None
+        task = asyncio.ensure_future(answering(None, params))
+        [call] = await waiting(other)
+        item = item_of(CallEntry(key=call.occurrence, call=call), {})
+        assert (item["card"], item["cancel"]) == ("form", "Cancel")
+        if person == "answer":
+            call.respond({"city": "Rome"}, by="ada")
+        else:
+            getattr(call, person)(by="ada")
+        result = await task
+        assert result.action == {"answer": "accept"}.get(person, person)
+        assert result.content == ({"city": "Rome"} if person == "answer" else None)
+
+
+async def test_a_preview_of_sql_is_left_where_it_is_asked_and_that_is_said(place, tmp_path):
+    shop = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(shop)) as connection, connection:
+        connection.execute("CREATE TABLE orders (item TEXT)")
+        connection.execute("INSERT INTO orders VALUES ('a pan of copper')")
+    render = partial(SqlReview, preview=shop)
+    sql = {"sql": "SELECT item, [count] FROM orders"}  # which is SQLite's own way to write a name
+    async with asked(place, lambda inbox: interrupt("Run it?", sql, render=render, people=inbox)) as (task, call):
+        await card_of(call).prepare()
+        text = drawn(call)
+        assert "a pan of copper" not in text
+        assert "shop.sqlite" not in text
+        assert "only reads, as far as its text tells" in text  # in the dialect of the database that is not here
+        assert "its first rows are shown where it is asked, and not here" in call._handle.origin
+        call.respond(call.proposal, by="ada")
+        await task
