@@ -115,8 +115,9 @@ export function enter(el) {
 /**
  * The cards of one view, in order: the focus goes on from a card that was answered here, and what was decided folds.
  * @param {HTMLElement} list
+ * @param {() => boolean} counted  does what is around it say how many wait?
  */
-export function drawPace(list) {
+export function drawPace(list, counted) {
   const words = h("span", { role: "status" });
   const more = h("button", { type: "button", class: "hitl-link", "aria-expanded": "false" });
   const el = h("div", { class: "hitl-pace", hidden: true }, words, more);
@@ -143,8 +144,8 @@ export function drawPace(list) {
       return was && !node.folded;
     });
     if (out.length > 0) list.dispatchEvent(new CustomEvent("hitl-fold"));
-    el.hidden &&= !folds && !(onlyCards && waiting.length > 1); // once there it stays: what is below would move
-    write(words, paceWords(decided.length, waiting.length, times.slice(-20)));
+    el.hidden &&= !folds && !(onlyCards && waiting.length > 1 && !counted()); // once there it stays: what is below would move
+    write(words, paceWords(decided.length, waiting.length, times.slice(-20), counted()));
     more.hidden = !folds;
     more.ariaExpanded = String(unfolded);
     write(more, unfolded ? "Fold what was decided" : "Show all that was decided");
@@ -188,10 +189,10 @@ export function drawPace(list) {
 
 const PACE_KEPT = 2; // records that stay unfolded
 
-/** @param {number} decided @param {number} waiting @param {number[]} times */
-function paceWords(decided, waiting, times) {
+/** @param {number} decided @param {number} waiting @param {number[]} times @param {boolean} counted */
+function paceWords(decided, waiting, times, counted) {
   const words = [];
-  if (waiting > 1 || decided === 0) words.push(`${waiting} waiting`);
+  if (!counted && (waiting > 1 || decided === 0)) words.push(`${waiting} waiting`);
   if (decided > 0) words.push(`${decided} decided`);
   const minutes = (times[times.length - 1] - times[0]) / 60_000;
   const rate = (times.length - 1) / minutes;

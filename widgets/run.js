@@ -67,7 +67,7 @@ function drawRun(store, cards, el, signal) {
   const list = h("div", { class: "hitl-run" });
   // Before JupyterLab looks at the key, which it does at the document, on its way down.
   addEventListener("keydown", (event) => keepKey(el, event), { capture: true, signal });
-  const pace = drawPace(list);
+  const pace = drawPace(list, () => store.place === "inbox");
   const log = chatLog(list);
   const silence = h("p", { class: "hitl-silence", role: "status", text: RUN_SILENCE });
   /** @type {Map<string, Node>} */

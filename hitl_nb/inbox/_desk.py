@@ -74,7 +74,7 @@ class Desk:
         self._feed, self._which, self._name = feed, which, name
         self._transcript = Transcript()
         self._transcript.journal = feed.journal
-        self._live = Live(feed.journal, self._made, Visitor(user), self._transcript)
+        self._live = Live(feed.journal, self._made, Visitor(user), self._transcript, self._gone)
         self._calls: dict[str, Call] = {}
         self._warnings: dict[str, str] = {}
         self._talk = Talk(self._calls.get, self._redraw, lambda _: self._updates, self._warnings)
@@ -82,8 +82,8 @@ class Desk:
         self._pages: set[asyncio.Queue[str | None]] = set()
         self._asked: dict[int, Call] = {}
         """By the row of each question; one whose answer is refused is asked anew with what was typed."""
-        self._together: tuple[Call, asyncio.Task[None]] | None = None
-        """The table at which many are decided, and who waits for that."""
+        self._together: tuple[Call, asyncio.Task[None], list[Call]] | None = None
+        """The table at which many are decided, who waits for that, and which they are."""
         self._giving: set[asyncio.Task[None]] = set()
         self._counts = ""
         self._stack = ExitStack()
@@ -187,6 +187,18 @@ class Desk:
             self._forget(call)
         self._asked = {question: call for question, call in self._asked.items() if call not in old}
 
+    def _gone(self, call: Call, words: str) -> None:
+        """Take away what was erased, also the table in which it stands."""
+        self._asked = {question: each for question, each in self._asked.items() if each is not call}
+        self._forget(call)
+        if self._together is not None and call in self._together[2]:
+            self._together[1].cancel()
+            self._forget(self._together[0])
+        self._tell(f"A question that was here is not any more: {words}.")
+
+    def _tell(self, words: str) -> None:
+        self._publish(f"event: told\ndata: {json.dumps(visible_line(words))}\n\n")
+
     def _forget(self, call: Call) -> None:
         if self._calls.pop(call.occurrence, None) is not None:
             call.unobserve(self._on_trait, names=list(_OBSERVED))
@@ -236,7 +248,7 @@ class Desk:
         )
         Handle.of(table).open_now({"calls": [{"id": call.id, "name": call.name} for call in calls]})
         self._transcript.add(CallEntry(key=table.occurrence, call=table))
-        self._together = table, asyncio.ensure_future(self._decide_together(table, calls))
+        self._together = table, asyncio.ensure_future(self._decide_together(table, calls)), calls
 
     async def _decide_together(self, table: Call, calls: list[Call]) -> None:
         try:
@@ -247,9 +259,7 @@ class Desk:
             batch = decided_together(calls, table.answer, None, by=self.user)
             if batch.failed:
                 words = "; ".join(f"{call.message or call.name}: {why}" for call, why in batch.failed)
-                self._publish(
-                    f"event: told\ndata: {json.dumps(f'Not decided at the table: {visible_line(words)}')}\n\n"
-                )
+                self._tell(f"Not decided at the table: {words}")
         except HitlError as error:
             Handle.of(table).problem(str(error))
 

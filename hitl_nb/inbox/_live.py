@@ -124,12 +124,19 @@ class Live:
         make: Gives the call of a question, open; the same each time.
         person: Who is asked.
         transcript: What they are shown in.
+        gone: Told of one that was erased, and when and by whom: it is not to be seen any more.
     """
 
     def __init__(
-        self, journal: Journal, make: Callable[[Posted], Call], person: Person, transcript: Transcript
+        self,
+        journal: Journal,
+        make: Callable[[Posted], Call],
+        person: Person,
+        transcript: Transcript,
+        gone: Callable[[Call, str], None] = lambda call, words: None,
     ) -> None:
         self._journal, self._make, self._person, self._transcript = journal, make, person, transcript
+        self._gone = gone
         self._me = str(getattr(person, "name", ""))
         self._shown: dict[int, tuple[Call, Posted]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -141,6 +148,7 @@ class Live:
 
     async def take(self, found: Found) -> None:
         """Bring what is shown up to date."""
+        await self._take_away()
         left = {posted.asked.question: posted for posted in found.posted}
         for question, (call, posted) in list(self._shown.items()):
             if question in left:
@@ -150,6 +158,19 @@ class Live:
         for question, posted in left.items():
             if question not in self._shown and self._open() < AT_MOST:
                 self._ask(posted)
+
+    async def _take_away(self) -> None:
+        """Let go of what was erased, whether it was open or decided."""
+        if not self._shown:
+            return
+        erased = await asyncio.to_thread(self._journal.postings.erased, list(self._shown))
+        for question, words in erased.items():
+            call, _ = self._shown.pop(question)
+            handle = Handle.of(call)
+            if not handle.taken and (stored := await asyncio.to_thread(self._journal.winner, call)) is not None:
+                handle.adopt(stored, mine=False)
+            handle.park(words)
+            self._gone(call, words)
 
     def _open(self) -> int:
         return sum(not call.decided for call, _ in self._shown.values())

@@ -189,7 +189,12 @@ IS_ERASED: Final = "SELECT 1 FROM events WHERE event = 'erased' AND question = ?
 def erasures(query: Query) -> dict[int, str]:
     """Return the questions that were erased, and when and by whom in words."""
     found = cast("list[tuple[int, str, str | None]]", query(ERASED))
-    return {question: f"erased {ts[:16].replace('T', ' ')} UTC by {by or 'somebody'}" for question, ts, by in found}
+    return {question: erased_when(ts, by) for question, ts, by in found}
+
+
+def erased_when(ts: str, by: str | None) -> str:
+    """Return in words when something was erased, and by whom."""
+    return f"erased {ts[:16].replace('T', ' ')} UTC by {by or 'somebody'}"
 
 
 def whole(rows: Iterable[Row], names: Sequence[str], query: Query) -> Iterator[Row]:

@@ -18,7 +18,7 @@ from hitl_nb._calls import Call, Handle
 from hitl_nb._secrets import KnownSecrets
 from hitl_nb._text import logger
 from hitl_nb.errors import UsageError
-from hitl_nb.journal._payloads import column, is_gone
+from hitl_nb.journal._payloads import column, erased_when, is_gone
 from hitl_nb.journal._queries import (
     DECISION_OF,
     QUESTION_COLUMNS,
@@ -335,6 +335,17 @@ class Postings:
     def bell(self) -> Bell:
         """Return what rings when anything is asked or answered."""
         return self._store.bell()
+
+    def erased(self, questions: list[int]) -> dict[int, str]:
+        """Return which of these questions were erased, and when and by whom in words."""
+        found: dict[int, str] = {}
+        for first in range(0, len(questions), 500):
+            some = questions[first : first + 500]
+            places = ", ".join("?" * len(some))
+            sql = f"SELECT question, ts, \"by\" FROM events WHERE event = 'erased' AND question IN ({places})"
+            for question, ts, by in cast("list[tuple[int, str, str | None]]", self._store.rows(sql, tuple(some))):
+                found[question] = erased_when(ts, by)
+        return found
 
     def decisions(self, questions: Sequence[int]) -> set[int]:
         """Return which of these questions have an answer."""

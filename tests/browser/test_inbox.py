@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import asynccontextmanager
@@ -11,15 +12,18 @@ from functools import partial
 import httpx
 import pandas
 import pytest
+from mcp.types import ElicitRequestFormParams
 from playwright.async_api import expect
 from pydantic import BaseModel, field_validator
 
-from hitl_nb import approve, ask, interrupt
+from hitl_nb import approve, ask, interrupt, review, review_table, use
 from hitl_nb.data import SqlReview
 from hitl_nb.errors import Declined, Parked
 from hitl_nb.inbox import Inbox
 from hitl_nb.journal import Journal
+from hitl_nb.mcp import elicitation
 from tests.browser.inbox import HEADER, Server
+from tests.unit.cards.test_door import blocks, run
 from tests.unit.inbox.jobs import REPO
 from tests.unit.inbox.jobs import ask as job_of
 
@@ -364,3 +368,149 @@ async def test_no_text_of_a_question_or_a_name_becomes_markup_on_the_page(server
         assert await page.evaluate("document.querySelectorAll('img, b').length") == 0
         assert await page.evaluate("window.owned") is None
         await expect(page.get_by_text("eve <b>").first).to_be_visible()
+
+
+async def type_into(page, row, column, text):
+    """Type into a cell of the grid as a person does."""
+    await page.get_by_role("grid").get_by_role("row").nth(row + 1).get_by_role("gridcell").nth(column).dblclick()
+    await page.keyboard.press("ControlOrMeta+a")
+    await page.keyboard.type(text)
+    await page.keyboard.press("Enter")
+
+
+async def test_a_table_is_corrected_and_thinned_out_on_the_page_and_the_asker_has_its_own_types(
+    server, journal, people
+):
+    server.start("--header", HEADER)
+    rows = {
+        "item": ["cup", "pot", "p\u0430n"],
+        "price": [12.5, 12000.0, 3.0],
+        "password": ["hunter1", "hunter2", "hunter3"],
+    }
+    frame = pandas.DataFrame(rows, index=["x", "y", "z"]).astype({"price": "float32"})
+    make = partial(review, frame, "Correct these?", edit=["item", "price"], drop=True)
+    async with asked(make(people=Inbox(journal))) as [question]:
+        page = await people(server.url, "ada", viewport={"width": 390, "height": 844})
+        await expect(page.get_by_role("grid")).to_contain_text("12000.0")
+        await expect(page.get_by_text("Stars stand for secrets (password)")).to_be_visible()
+        await expect(page.get_by_role("gridcell", name="⚠ p\u0430n")).to_have_attribute(
+            "title", re.compile("mixes Latin")
+        )
+        await type_into(page, 0, 1, "13.5")
+        await page.get_by_role("rowheader", name="1 · y").dblclick()
+        await expect(page.get_by_role("button", name="Confirm: keep 2 of 3 rows, change 1 cell")).to_be_visible()
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+        await click(page, "Confirm: keep 2 of 3 rows, change 1 cell")
+        wanted = frame.iloc[[0, 2]].copy()
+        wanted.loc["x", "price"] = 13.5
+        pandas.testing.assert_frame_equal(await question, wanted)
+        await expect(page.locator(".hitl-card")).to_contain_text("12.5 → 13.5")
+        await expect(page.locator(".hitl-card")).to_contain_text("by ada")
+    assert "hunter" not in repr(list(journal))
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+async def test_a_cell_that_whoever_asks_refuses_is_open_again_with_all_that_was_done(server, journal, people):
+    server.start("--header", HEADER)
+    frame = pandas.DataFrame({"n": pandas.array([1.0, 2.0], "float32"), "item": ["cup", "pot"]})
+    make = partial(review_table, frame, "Correct these?", edit=["n", "item"])
+    async with asked(make(people=Inbox(journal))) as [question]:
+        page = await people(server.url, "ada")
+        await expect(page.get_by_role("grid")).to_contain_text("pot")
+        await type_into(page, 1, 1, "pan")
+        await type_into(page, 0, 0, "16777217")
+        await click(page, "Confirm: change 2 cells")
+        refusal = page.get_by_role("alert").filter(has_text="Row 0, n: ")
+        await expect(refusal).to_contain_text("cannot hold 16777217")
+        await expect(page.get_by_role("gridcell", name="pan pot")).to_be_visible()
+        await type_into(page, 0, 0, "16777216")
+        await click(page, "Confirm: change 2 cells")
+        assert (await question).data.to_dict("list") == {"n": [16777216.0, 2.0], "item": ["cup", "pan"]}
+
+
+@pytest.fixture(scope="module")
+def stars(tmp_path_factory):
+    """Where the package of CONTRIBUTING is installed, for whoever looks there."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    for name, text in blocks().items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text, encoding="utf-8")
+    run(sys.executable, "-m", "uv", "pip", "install", "-q", "--no-deps", "--target", target, source, cwd=source)
+    return str(target)
+
+
+RATED = 'from hitl_stars import Stars\nprint(await interrupt("How was it?", {"talk": "At sea"}, render=Stars))'
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+async def test_a_card_of_another_package_is_drawn_where_it_is_installed(server, place, people, stars):
+    server.start("--header", HEADER, path=stars)
+    job = job_of(RATED, place, PYTHONPATH=os.pathsep.join([stars, str(REPO)]))
+    try:
+        page = await people(server.url, "ada")
+        await page.get_by_role("radio", name="4 ★★★★").check()
+        await page.get_by_role("textbox", name="Comment").fill("salty")
+        await click(page, "Confirm")
+        out, err = await asyncio.to_thread(job.communicate, timeout=50)
+        assert out == "{'stars': 4, 'comment': 'salty'}\n", err
+        await expect(page.locator(".hitl-card")).to_contain_text("4 of 5 stars")
+    finally:
+        job.kill()
+        job.communicate()
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+async def test_a_card_of_a_package_that_is_not_there_is_the_default_card_and_says_so(server, place, people, stars):
+    server.start("--header", HEADER)
+    job = job_of(RATED, place, PYTHONPATH=os.pathsep.join([stars, str(REPO)]))
+    try:
+        page = await people(server.url, "ada")
+        words = "who asks has the card of `hitl_stars`, which is not installed here"
+        await expect(page.locator(".hitl-card")).to_contain_text(words)
+        await expect(page.get_by_role("radio")).to_have_count(0)
+        await expect(page.locator(".hitl-card")).to_contain_text("At sea")
+        await expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    finally:
+        job.kill()
+        job.communicate()
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+async def test_what_a_server_asks_can_be_cancelled_on_the_page_and_that_is_no_decline(server, journal, people):
+    server.start("--header", HEADER)
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    params = ElicitRequestFormParams(message="Where to?", requestedSchema=schema)
+    with use(journal=journal):
+        answering = elicitation("weather", people=Inbox(journal))
+        assert answering is not None
+        async with asked(answering(None, params)) as [question]:
+            page = await people(server.url, "ada")
+            for name in ("Decline", "Cancel", "Confirm"):
+                await expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
+            await click(page, "Cancel")
+            assert (await question).action == "cancel"
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
+async def test_what_is_erased_goes_from_an_open_page_with_a_word(server, place, people):
+    server.start("--header", HEADER)
+    with Journal(place, personal=True) as journal:
+        questions = [approve(f"Pay {who}?", people=Inbox(journal)) for who in ("Ada Lovelace", "Bob")]
+        async with asked(*questions):
+            page = await people(server.url, "carl")
+            await expect(page.get_by_role("status").first).to_have_text("2 open")
+            await expect(page.get_by_text(re.compile(r"\d waiting"))).to_have_count(0)  # it is said once
+            await page.get_by_role("button", name="Decide several at one table").click()
+            await expect(page.locator(".hitl-card").filter(has_text="Which of these?")).to_be_visible()
+            lovelace = next(call for call in journal.inbox() if "Lovelace" in call.message)
+            await asyncio.to_thread(journal.erase, lovelace.id, by="dora")
+            told = page.get_by_role("alert").filter(has_text="A question that was here is not any more: erased")
+            await expect(told).to_contain_text("by dora")
+            await expect(page.locator("main")).not_to_contain_text("Lovelace")
+            await expect(page.get_by_role("group", name="Pay Bob?")).to_be_visible()
+            await click(page, "Approve")
+            await expect(page.get_by_text("by carl")).to_be_visible()
+            # Also what was decided is not there any more once it is erased.
+            [bob] = [row["call"] for row in journal if row["event"] == "answered" and row["by"] == "carl"]
+            await asyncio.to_thread(journal.erase, bob, by="dora")
+            await expect(page.locator("main")).not_to_contain_text("Bob")
