@@ -212,7 +212,7 @@ class TableAnswer(Generic[T]):
 def _python(value: object) -> object:
     """Return a number of numpy as Python's own, and what was typed as what it is."""
     if isinstance(value, Typed):
-        return value.value
+        return value.text if value.value is None else value.value
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 

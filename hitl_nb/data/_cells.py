@@ -95,7 +95,10 @@ def _written(value: object) -> tuple[str, str]:
         return "float", str(value)
     for kind, write in _WRITE.items():
         if isinstance(value, kind):
-            return write(value)
+            try:
+                return write(value)
+            except Exception:  # a moment of pandas in the year -1
+                return "opaque", _repr(value)
     return "opaque", _repr(value)
 
 

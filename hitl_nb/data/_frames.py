@@ -60,7 +60,7 @@ class Typed:
     """To its last character; None: the cell is to be missing."""
 
     value: object
-    """What it most likely is, to look at and to sort by."""
+    """What it most likely is, to look at and to sort by; None where only the column can read it."""
 
 
 class Frame(Protocol):

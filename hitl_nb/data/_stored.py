@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from hitl_nb._secrets import MASK, is_secret_name
+from hitl_nb._text import visible
 from hitl_nb.data._cells import Cell, Kind, cell_of, null_of, typed
 from hitl_nb.data._frames import (
     Column,
@@ -157,6 +158,8 @@ class StoredFrame(RecordsFrame):
         if null_of(value) or (isinstance(value, Typed) and value.text is None):
             nothing = (cell for cell in self._cells(place) if not isinstance(cell, str) and cell[0] == "null")
             return next(nothing, ["null", "None"])
+        if isinstance(value, Typed) and value.value is None:
+            return [self.columns[place].kind, visible(str(value.text))]
         return cell_of(value.value if isinstance(value, Typed) else value)
 
     def values(self, place: int, rows: Rows) -> list[object]:
@@ -187,7 +190,13 @@ class StoredFrame(RecordsFrame):
 
     def read(self, place: int, text: str) -> object:
         column = self.columns[place]
-        return Typed(text, self._checked(column, typed(column.kind, text)))
+        try:
+            return Typed(text, self._checked(column, typed(column.kind, text)))
+        except InvalidValue:
+            # A library reads more of these than Python does: nanoseconds, "1h30m". Whoever has it says.
+            if column.kind in ("datetime", "date", "time", "duration"):
+                return Typed(text, None)
+            raise
 
     def stored(self, place: int, value: object) -> object:
         column = self.columns[place]

@@ -512,5 +512,5 @@ async def test_what_is_erased_goes_from_an_open_page_with_a_word(server, place, 
             await expect(page.get_by_text("by carl")).to_be_visible()
             # Also what was decided is not there any more once it is erased.
             [bob] = [row["call"] for row in journal if row["event"] == "answered" and row["by"] == "carl"]
-            await asyncio.to_thread(journal.erase, bob, by="dora")
+            await asyncio.to_thread(journal.erase, str(bob), by="dora")
             await expect(page.locator("main")).not_to_contain_text("Bob")
