@@ -77,7 +77,7 @@ _IN_THE_QUEUE: Final = 5000
 _IS_OURS: Final = "SELECT 1 FROM events WHERE id = ? AND sha256 = ?"
 
 
-def _check(address: str) -> None:
+def _refuse_unreadable(address: str) -> None:
     """Look whether an address can be read at all: whatever the driver says of one that cannot quotes it.
 
     Raises:
@@ -191,7 +191,7 @@ class PostgresStore(LinkedStore):
         """Held while the reading connection is used."""
         self._head: tuple[int, str] = (0, "")
         self._patience = _BRIEFLY
-        _check(self._address)
+        _refuse_unreadable(self._address)
         with self._explaining(), ExitStack() as unless_all_is_well:
             self._connection = unless_all_is_well.enter_context(closing(self._connected()))
             _set_up(self._connection)
