@@ -307,7 +307,7 @@ def _call_of(posted: Posted) -> Call:
         title=str(about.get("title") or ""),
         kind=asked.kind,
         message=asked.message,
-        answer_type=_checks(about),
+        answer_type=_checks_of_posted(about),
         render=_render(about["card"]),
         thread_id=posted.thread,
         run_id=asked.run,
@@ -335,7 +335,7 @@ def _call_about_a_table(posted: Posted, stored: Mapping[str, Any]) -> Call:
     )
 
 
-def _checks(about: Mapping[str, Any]) -> Any:
+def _checks_of_posted(about: Mapping[str, Any]) -> Any:
     schema = about["answer"]
     if schema is None:
         return None
