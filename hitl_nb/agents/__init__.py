@@ -8,16 +8,16 @@ whole calls out of what its provider streams with `CallAssembler`.
 
 from hitl_nb._doors import all_at_home
 from hitl_nb.agents._call_assembler import CallAssembler, Fragment
-from hitl_nb.agents._litellm import FINISHED as FINISHED
-from hitl_nb.agents._litellm import Heard as Heard
-from hitl_nb.agents._litellm import Listening as Listening
-from hitl_nb.agents._litellm import Reply as Reply
 from hitl_nb.agents._litellm import provider_of as provider_of
 from hitl_nb.agents._litellm import taken_by as taken_by
-from hitl_nb.agents._litellm import thoughts_of as thoughts_of
 from hitl_nb.agents._protocol import Agent
 from hitl_nb.agents._protocol import AnyAgent as AnyAgent
 from hitl_nb.agents._protocol import agent_of as agent_of
+from hitl_nb.agents._reply import FINISHED as FINISHED
+from hitl_nb.agents._reply import Heard as Heard
+from hitl_nb.agents._reply import Listening as Listening
+from hitl_nb.agents._reply import Reply as Reply
+from hitl_nb.agents._reply import thoughts_of as thoughts_of
 from hitl_nb.agents.chat import ChatAgent
 from hitl_nb.agents.flow import RESERVED as RESERVED
 from hitl_nb.agents.flow import FlowAgent

@@ -38,18 +38,8 @@ from ag_ui.core import (
 from hitl_nb._library import library
 from hitl_nb.agents._call_assembler import CallAssembler, Fragment
 from hitl_nb.agents._ids import fresh_message_id
-from hitl_nb.agents._litellm import (
-    EMPTY,
-    FINISHED,
-    UNUSUAL,
-    Heard,
-    Listening,
-    Reply,
-    Thoughts,
-    provider_of,
-    sealed,
-    sendable,
-)
+from hitl_nb.agents._litellm import Thoughts, provider_of, sealed, sendable
+from hitl_nb.agents._reply import EMPTY, FINISHED, UNUSUAL, Heard, Listening, Reply
 from hitl_nb.agui import tool_calls
 from hitl_nb.errors import AgentDefinitionError, UsageError
 

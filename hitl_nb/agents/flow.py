@@ -54,7 +54,8 @@ from hitl_nb._library import library
 from hitl_nb._steps import Kickoff, in_tool
 from hitl_nb.agents._call_assembler import fresh_call_id, presentable
 from hitl_nb.agents._ids import StreamedCall, StreamedMessage, fresh_message_id, settled
-from hitl_nb.agents._litellm import FINISHED, FOR_PEOPLE, Thoughts, endings, hearing
+from hitl_nb.agents._litellm import FOR_PEOPLE, Thoughts, hearing
+from hitl_nb.agents._reply import FINISHED, endings
 from hitl_nb.agui import open_calls, tool_calls
 from hitl_nb.errors import AgentDefinitionError
 

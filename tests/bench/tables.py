@@ -21,7 +21,7 @@ from hitl_nb import pending, review
 from hitl_nb._waiting import until_decided
 from hitl_nb.cards._registry import card_of
 from hitl_nb.data import Table, TableAnswer
-from hitl_nb.data.table_review import Draft, Looked
+from hitl_nb.data._draft import Draft, Looked
 from hitl_nb.errors import Declined
 from tests.bench.figure import tell
 

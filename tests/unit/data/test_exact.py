@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from hitl_nb.data import Table, TableAnswer, TableType
 from hitl_nb.data._cells import EDITABLE
-from hitl_nb.data.table_review import Draft, Looked
+from hitl_nb.data._draft import Draft, Looked
 from hitl_nb.errors import InvalidValue
 from tests.unit.data.frames import pandas_frames, polars_frames
 

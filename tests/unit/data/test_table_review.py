@@ -16,7 +16,7 @@ from hitl_nb._calls import Handle
 from hitl_nb._waiting import until_decided
 from hitl_nb.cards._registry import card_of, use_default
 from hitl_nb.data import Change, Table, TableAnswer, TableReview, TableType
-from hitl_nb.data.table_review import Draft, Looked
+from hitl_nb.data._draft import Draft, Looked
 from hitl_nb.errors import ChangedWhileWaiting, Declined, InvalidValue, UsageError
 from hitl_nb.people import ScriptedPerson
 from hitl_nb.testing import record as recorded
