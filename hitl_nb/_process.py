@@ -13,8 +13,6 @@ import warnings
 from pathlib import Path
 from typing import Any, Final
 
-from hitl_nb._secrets import is_address_of_something, shown_address
-
 _ENVIRON = Path("/proc/self/environ")
 _LONGEST: Final = 100
 
@@ -111,6 +109,9 @@ def warn_of_later(name: str, line: str, *, stacklevel: int) -> None:
 
 
 def _glimpse(value: str) -> str:
+    # Not at the top: with it comes pydantic, and whoever runs pytest without one of our fixtures waits for that.
+    from hitl_nb._secrets import is_address_of_something, shown_address
+
     line = shown_address(value.strip(), user=True) if is_address_of_something(value) else " ".join(value.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 

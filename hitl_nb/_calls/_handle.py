@@ -67,6 +67,10 @@ class Handle:
         """Whether a memory may answer: not where a rule forbids the call, or cannot tell."""
         self.consulted: set[int] = set()
         """The rules that have had their say, by identity."""
+        self.keeps_answer = False
+        """Whether somebody wants to remember what is said, as it is said."""
+        self.kept_answer: Any = None
+        """A copy of it that nobody else holds; None unless it was a yes."""
         self.is_mine = True
         """Whether the decision was made here, and not adopted from another process."""
         self.recorder: Recorder | None = None
@@ -307,7 +311,7 @@ class Handle:
         theirs.open_now(self.call.args)
         # What was shown first is what they approve; code may have changed it before they were asked.
         theirs._print, theirs.live = self._print, self.live
-        theirs.may_recall = self.may_recall
+        theirs.may_recall, theirs.keeps_answer = self.may_recall, True
         theirs.grace.seconds, theirs.deadline = self.grace.seconds, self.deadline
         return ballot
 
@@ -317,17 +321,10 @@ class Handle:
         assert theirs is not None
         if self.was_changed:
             return self.close("declined", CHANGED, by=by)
-        return self._decide(
-            Decision(
-                outcome=theirs.outcome,
-                answer=theirs.answer,
-                result=theirs.result,
-                edits=theirs.edits,
-                reason=theirs.reason,
-                by=by,
-                via=theirs.via,
-            )
-        )
+        decided = self._decide(replace(theirs, by=by, login=None, at=datetime.now(UTC)))
+        if decided:
+            self.kept_answer = Handle.of(ballot).kept_answer
+        return decided
 
     def close(
         self, outcome: Outcome, reason: str | None = None, *, by: str | None = None, via: Via = "session"
@@ -370,11 +367,12 @@ class Handle:
             learn_from(decision.answer, self.call.answer_type or self.call.args_type)
         # Now, and not when it is on disk: until then code may change what was given as an answer.
         approved = self.grant.to_run(decision)
+        kept = frozen(decision.answer) if self.keeps_answer and decision.approves else None
         with self._lock:
             late = self.taken is not None
             recorder = self.recorder
             if not late:
-                self.taken, self.grant.approved = decision, approved
+                self.taken, self.grant.approved, self.kept_answer = decision, approved, kept
         if late:
             return self.too_late(decision.answer, decision.by)
         if recorder is None:

@@ -44,6 +44,8 @@ class Remember:
             answer = call.proposal if known.is_as_proposed else frozen(known.answer)
             call.respond(answer, by=f"remembered from {known.by or 'somebody'}", via="policy")
             return
+        # As it is said: until it is on disk, whoever gave the answer may change it.
+        handle.keeps_answer = key is not None
         with handle.turns.put_to(self._person) as theirs:
             await self._person(theirs)
             await handle.written()
@@ -52,7 +54,7 @@ class Remember:
             return
         if _is_a_persons(decision, self._person):
             unedited = decision.answer is call.proposal
-            answer = None if unedited else frozen(decision.answer)
+            answer = None if unedited else handle.kept_answer
             self._answers[key] = _Known(is_as_proposed=unedited, answer=answer, by=decision.by)
 
     def declared(self) -> Any:
@@ -181,8 +183,8 @@ def _refused(call: Call, ballots: Sequence[Call]) -> bool:
             _decline(call, ballot.reason or f"one approver {ballot.outcome}", [ballot])
             return True
     given = [ballot for ballot in ballots if ballot.approved]
-    # Not by their JSON, in which all secrets are stars.
-    answers = {print_of(Handle.of(ballot).decision.answer).digest for ballot in given}  # type: ignore[union-attr]  # approved
+    # As they were given, and not by their JSON, in which all secrets are stars.
+    answers = {print_of(Handle.of(ballot).kept_answer).digest for ballot in given}
     if len(answers) > 1:
         _decline(call, "the approvers gave different answers", given)
         return True

@@ -73,7 +73,7 @@ def test_started_in_one_cell_and_awaited_in_a_later_one(ready: Kernel) -> None:
 
 
 def test_what_has_expired_is_said_in_a_line(ready: Kernel) -> None:
-    expired = ready.reply(ready.execute("await ask('too late?', timeout=0.2)"))
+    expired = ready.reply(ready.execute("from hitl_nb import ask; await ask('too late?', timeout=0.2)"))
     assert expired["ename"] == "Expired"
     (line,) = expired["traceback"]
     assert line.startswith("Expired: ")

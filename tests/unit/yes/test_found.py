@@ -39,6 +39,9 @@ FOUND = {
     "a memory does not answer with the object of an earlier question": cells_ask(Memo((ADA,)))(
         cell(), YES, Do("change"), cell()
     ),
+    "a memory does not answer with what an edited answer was changed to on its way to the disk": cells_ask(
+        Memo((ADA,))
+    )(cell(about=1), at_once(EDITS), at_once(Do("change")), cell(about=1)),
     "a stop while the grant is on its way to the disk is told as not executed": an_agent_asks(ADA)(
         Do("say", pace=3), Do("stop")
     ),

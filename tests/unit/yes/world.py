@@ -143,10 +143,10 @@ class World:
         self.works.set()
         await self.settle()
         self.not_run = list(self._not_run())
-        late = 0
-        while self.not_run and late < MOST_LATE:  # by the machine's clock: how late the writer's thread may tell a loop
-            time.sleep(0.01)
-            late += 1
+        for _ in range(MOST_LATE):
+            if not self.not_run:
+                break
+            self._flush(0.01)
             await self.settle()
             self.not_run = list(self._not_run())
         for kernel in self._alive():
@@ -318,13 +318,13 @@ class World:
                 await asyncio.sleep(0)
             at_rest = at_rest + 1 if loop.steps - before == 3 else 0
 
-    def _flush(self) -> None:
+    def _flush(self, patience: float = 0.0002) -> None:
         """Wait until all is on disk that anybody has begun to write."""
         writing = [kernel.journal for kernel in self.kernels if kernel.journal is not None and not kernel.killed]
         for journal in writing:
             journal.winner("nobody")  # reading waits for what was begun
         if writing:
-            time.sleep(0.0002)  # a writer tells whoever waits for it a moment later
+            time.sleep(patience)  # a writer tells whoever waits for it a moment later
 
 
 def back(things: list[Any], pick: int) -> Any:
