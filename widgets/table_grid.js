@@ -210,5 +210,8 @@ function fillCell(cell, row, place, column) {
     if (cell.childElementCount) cell.replaceChildren();
     return write(cell, text);
   }
-  cell.replaceChildren(h("b", { text }), " ", h("s", { text: cellLine(before) }));
+  const [now, was] = [cell.querySelector("b"), cell.querySelector("s")];
+  // The same elements again: a double click on one that is replaced in between is none.
+  if (now && was) write(now, text), write(was, cellLine(before));
+  else cell.replaceChildren(h("b", { text }), " ", h("s", { text: cellLine(before) }));
 }

@@ -371,7 +371,8 @@ async def test_no_text_of_a_question_or_a_name_becomes_markup_on_the_page(server
 
 
 async def type_into(page, row, column, text):
-    """Type into a cell of the grid as a person does."""
+    """Type into a cell of the grid as a person does, who has seen it a moment before."""
+    await expect(page.locator(".hitl-card[data-resting]")).to_have_count(0)
     await page.get_by_role("grid").get_by_role("row").nth(row + 1).get_by_role("gridcell").nth(column).dblclick()
     await page.keyboard.press("ControlOrMeta+a")
     await page.keyboard.type(text)
