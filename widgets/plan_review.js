@@ -7,14 +7,15 @@ import { arrange, div, h, keepFocus, uid, write, writeOrHide } from "./kit.js";
  * @typedef {{ label: string, checked: boolean, edit: boolean, note: string | null, steps: PlanStep[] | null }} PlanStep
  * @typedef {{ rows: any[], steps: PlanStep[], order: boolean, add: boolean }} PlanProps
  * @typedef {{ key: string, at: number | null, text: string | null, on: boolean, steps: PlanNode[] | null }} PlanNode
- *   `at`: its place among the steps as they were proposed (null: it is new); `text`: what it says where that is other
+ *   `at`: its place among the steps as they were proposed (null: it is new), where `key` says under which it was;
+ *   `text`: what it says where that is other
  * @typedef {{ steps: PlanNode[] }} PlanDraft
- * @typedef {{ node: PlanNode, step: PlanStep | null, list: PlanNode[], place: number, number: string }} PlanSpot
+ * @typedef {{ node: PlanNode, step: PlanStep | null, list: PlanNode[], place: number, number: string, parent: PlanSpot | null }} PlanSpot
  */
 
 const PLAN_KEYS =
-  "Arrow keys go from step to step, Alt with them moves a step. Space ticks, Enter rewords, Insert adds one behind, " +
-  "Delete takes a new one out.";
+  "Arrow keys go from step to step, Alt with them moves a step: up, down, right under the one above, left out again. " +
+  "Space ticks, Enter rewords, Insert adds one behind, Delete takes a new one out.";
 
 /** @param {PlanStep[]} steps @param {string} above @returns {PlanNode[]} */
 const planNodes = (steps, above = "") =>
@@ -26,23 +27,38 @@ const planNodes = (steps, above = "") =>
 /** Is this draft one of these steps? @param {any} nodes @param {PlanStep[]} steps @returns {boolean} */
 function planFits(nodes, steps) {
   if (!Array.isArray(nodes)) return false;
-  const old = nodes.filter(({ at }) => at !== null);
-  const whole = old.length === steps.length && new Set(old.map(({ at }) => at)).size === steps.length;
-  return whole && old.every(({ at, steps: inner }) => steps[at] && (!steps[at].steps || planFits(inner, steps[at].steps)));
+  const here = [...planWalk(nodes, new Map())].filter(({ node }) => node.at !== null).map(({ node }) => node.key);
+  return JSON.stringify(here.sort()) === JSON.stringify([...planKeyed(steps).keys()].sort());
 }
 
-/** Every step, with those below it. @param {PlanNode[]} nodes @param {PlanStep[]} steps @returns {Generator<PlanSpot>} */
-function* planWalk(nodes, steps, above = "") {
+/** The steps as they were proposed, by key. @param {PlanStep[]} steps @returns {Map<string, PlanStep>} */
+function planKeyed(steps, above = "") {
+  const pairs = steps.map((step, at) => [[`${above}${at}`, step], ...planKeyed(step.steps ?? [], `${above}${at}.`)]);
+  return new Map(/** @type {[string, PlanStep][]} */ (pairs.flat()));
+}
+
+/**
+ * Every step, with those below it.
+ * @param {PlanNode[]} nodes @param {Map<string, PlanStep>} steps @param {PlanSpot | null} parent
+ * @returns {Generator<PlanSpot>}
+ */
+function* planWalk(nodes, steps, parent = null) {
   for (const [place, node] of nodes.entries()) {
-    const step = node.at === null ? null : (steps[node.at] ?? null);
-    const number = `${above}${place + 1}`;
-    yield { node, step, list: nodes, place, number };
-    if (node.steps) yield* planWalk(node.steps, step?.steps ?? [], `${number}.`);
+    const step = node.at === null ? null : (steps.get(node.key) ?? null);
+    const number = `${parent ? `${parent.number}.` : ""}${place + 1}`;
+    const spot = { node, step, list: nodes, place, number, parent };
+    yield spot;
+    if (node.steps) yield* planWalk(node.steps, steps, spot);
   }
 }
 
+/** Where a step was proposed: the key of the one above it. @param {string} key */
+const planHome = (key) => key.slice(0, Math.max(0, key.lastIndexOf(".")));
+/** Its number there. @param {string} key */
+const planNumber = (key) => key.split(".").map((at) => Number(at) + 1).join(".");
+
 /** @param {PlanDraft} draft @param {PlanProps} props */
-const planSpots = (draft, { steps }) => [...planWalk(draft.steps, steps)];
+const planSpots = (draft, { steps }) => [...planWalk(draft.steps, planKeyed(steps))];
 /** What a step says now. @param {PlanSpot} spot */
 const planText = ({ node, step }) => node.text ?? step?.label ?? "";
 /** @param {PlanDraft} draft @param {PlanProps} props */
@@ -50,10 +66,10 @@ const planTouched = (draft, { steps }) => JSON.stringify(draft.steps) !== JSON.s
 
 /**
  * The steps that have stayed while others were moved around them: the longest part that is in order.
- * @param {PlanNode[]} nodes
+ * @param {PlanNode[]} nodes @param {string} home the key of the step that they belong to
  */
-function planStayed(nodes) {
-  const old = nodes.filter(({ at }) => at !== null);
+function planStayed(nodes, home) {
+  const old = nodes.filter(({ at, key }) => at !== null && planHome(key) === home);
   /** @type {PlanNode[][]} */
   const chains = [];
   for (const [place, node] of old.entries()) {
@@ -114,8 +130,10 @@ export default {
       else if (op === "tick") planTick(now.steps, found.node, on);
       else if (op === "write") found.node.text = found.step?.label === text ? null : text;
       else if (op === "move") move(found, step);
+      else if (op === "in") into(found);
+      else if (op === "out") out(found);
       else if (op === "drop") focus = drop(found);
-      if (op === "move") keepFocus([rows.get(key)?.box], () => change(now));
+      if (["move", "in", "out"].includes(op)) keepFocus([rows.get(key)?.box], () => change(now));
       else change(now);
       if (focus) rows.get(focus)?.focus();
       else if (op === "drop") more.focus();
@@ -131,8 +149,26 @@ export default {
       const to = place + step;
       if (to < 0 || to >= list.length || !props.order) return;
       list.splice(to, 0, ...list.splice(place, 1));
+      tell(node);
+    };
+    /** Under the step above, as its last one; that one is ticked if it is. */
+    const into = (/** @type {PlanSpot} */ { node, list, place }) => {
+      const above = list[place - 1]?.steps;
+      if (!above || !props.order) return;
+      above.push(...list.splice(place, 1));
+      if (node.on) planTickAbove(now.steps, node);
+      tell(node);
+    };
+    /** Out of the step that it belongs to, behind that one. */
+    const out = (/** @type {PlanSpot} */ { node, list, place, parent }) => {
+      if (!parent || !props.order) return;
+      parent.list.splice(parent.place + 1, 0, ...list.splice(place, 1));
+      tell(node);
+    };
+    const tell = (/** @type {PlanNode} */ moved) => {
+      const spot = spots().find(({ node }) => node === moved);
       write(said, "");
-      write(said, `Now ${to + 1} of ${list.length}`);
+      write(said, spot?.parent ? `Now ${spot.number}, in step ${spot.parent.number}` : `Now ${spot?.number} of ${now.steps.length}`);
     };
     const drop = (/** @type {PlanSpot} */ { node, list, place }) => {
       if (node.at !== null) return node.key;
@@ -163,6 +199,9 @@ export default {
       const { target, altKey } = event;
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
       if (step && altKey) return (act({ op: "move", key: spot.node.key, by: step }), true);
+      // Taken whether or not it can be: Alt with the left arrow leaves the page.
+      const side = { ArrowLeft: "out", ArrowRight: "in" }[event.key];
+      if (side && altKey) return (act({ op: side, key: spot.node.key }), true);
       if (target instanceof HTMLInputElement && target.type === "text") {
         if (event.key === "Enter") return (leave(spot, true), true);
         return event.key === "Escape" && (leave(spot, false), true);
@@ -178,17 +217,15 @@ export default {
       return true;
     };
 
-    /** @param {HTMLElement} list @param {PlanNode[]} nodes @param {PlanStep[]} steps @param {string} above @param {Set<string>} seen */
-    const fill = (list, nodes, steps, above, seen) => {
-      const stayed = planStayed(nodes);
-      const els = nodes.map((node, place) => {
-        const step = node.at === null ? null : (steps[node.at] ?? null);
-        const spot = { node, step, list: nodes, place, number: `${above}${place + 1}` };
+    /** @param {HTMLElement} list @param {PlanNode[]} nodes @param {Map<PlanNode, PlanSpot>} spots @param {string} home */
+    const fill = (list, nodes, spots, home) => {
+      const stayed = planStayed(nodes, home);
+      const els = nodes.map((node) => {
+        const spot = /** @type {PlanSpot} */ (spots.get(node));
         const row = rows.get(node.key) ?? planRow(node.key, keysId, act, (key) => edit(/** @type {PlanSpot} */ (find(key))));
         rows.set(node.key, row);
-        seen.add(node.key);
         row.update(spot, { order: props.order, editing: editing === node.key, moved: node.at !== null && !stayed.has(node) });
-        if (node.steps) fill(row.inner, node.steps, step?.steps ?? [], `${spot.number}.`, seen);
+        if (node.steps) fill(row.inner, node.steps, spots, node.key);
         row.inner.hidden = !node.steps?.length;
         return row.el;
       });
@@ -200,10 +237,11 @@ export default {
       props = given;
       now = draft ?? { steps: planNodes(props.steps) };
       context.update(props.rows);
-      const seen = new Set();
-      fill(root, now.steps, props.steps, "", seen);
+      const shown = new Map(spots().map((spot) => [spot.node, spot]));
+      fill(root, now.steps, shown, "");
+      const seen = new Set([...shown.keys()].map(({ key }) => key));
       for (const key of rows.keys()) if (!seen.has(key)) rows.delete(key);
-      const total = spots().length;
+      const total = shown.size;
       write(count, `${total} ${total === 1 ? "step" : "steps"}`);
       tools.hidden = total < 2;
       more.hidden = !props.add;
@@ -226,6 +264,16 @@ function planTick(nodes, wanted, on) {
     if (node === wanted) return (below(node), true);
     const inside = planTick(node.steps ?? [], wanted, on);
     if (inside && on) node.on = true;
+    return inside;
+  });
+}
+
+/** Tick the steps above one. @param {PlanNode[]} nodes @param {PlanNode} wanted @returns {boolean} whether it is among them */
+function planTickAbove(nodes, wanted) {
+  return nodes.some((node) => {
+    if (node === wanted) return true;
+    const inside = planTickAbove(node.steps ?? [], wanted);
+    if (inside) node.on = true;
     return inside;
   });
 }
@@ -255,8 +303,10 @@ function planRow(key, keysId, act, edit) {
   const reword = button("Reword", "✎", () => edit(key));
   const up = button("Move up", "↑", () => act({ op: "move", key, by: -1 }));
   const down = button("Move down", "↓", () => act({ op: "move", key, by: 1 }));
+  const into = button("Move in", "→", () => act({ op: "in", key }));
+  const out = button("Move out", "←", () => act({ op: "out", key }));
   const drop = button("Take out", "✕", () => act({ op: "drop", key }));
-  const line = div("hitl-plan-line", box, label, words, div("hitl-plan-buttons", drop, reword, up, down));
+  const line = div("hitl-plan-line", box, label, words, div("hitl-plan-buttons", drop, reword, out, into, up, down));
   const was = h("span", { class: "hitl-change", id: wasId, dir: "auto" });
   const note = h("span", { class: "hitl-step-note", id: noteId, dir: "auto" });
   const inner = h("ol", { class: "hitl-plan-steps", role: "list" });
@@ -269,7 +319,7 @@ function planRow(key, keysId, act, edit) {
     inner,
     focus: () => (words.hidden ? box : words).focus(),
     update(/** @type {PlanSpot} */ spot, /** @type {{ order: boolean, editing: boolean, moved: boolean }} */ { order, editing, moved }) {
-      const { node, step, list, place } = spot;
+      const { node, step, list, place, parent } = spot;
       const says = planText(spot);
       box.checked = node.on;
       el.dataset.on = String(node.on);
@@ -285,9 +335,11 @@ function planRow(key, keysId, act, edit) {
       up.hidden = down.hidden = !order || list.length < 2;
       up.disabled = place === 0;
       down.disabled = place === list.length - 1;
+      into.hidden = !order || !list[place - 1]?.steps;
+      out.hidden = !order || !parent;
       drop.hidden = node.at !== null;
-      for (const each of [reword, up, down, drop]) each.ariaLabel = `${each.title} step ${spot.number}`;
-      const told = [node.at === null && "new", node.text !== null && step && `was: ${step.label}`, moved && `was number ${Number(node.at) + 1}`];
+      for (const each of [reword, into, out, up, down, drop]) each.ariaLabel = `${each.title} step ${spot.number}`;
+      const told = [node.at === null && "new", node.text !== null && step && `was: ${step.label}`, moved && `was number ${planNumber(node.key)}`];
       writeOrHide(was, told.filter(Boolean).join(" · "));
       writeOrHide(note, step?.note ?? "");
     },

@@ -39,7 +39,7 @@ class PlanReview(StepReview):
         on: The status of a ticked step.
         off: The status of an unticked one.
         nested: The name of a step's own steps.
-        order: Whether steps may be moved.
+        order: Whether steps may be moved, also under another step that has some of its own.
         edit: Whether they may be reworded.
         add: Whether there may be new ones; where a step needs more than a text and a status, there are none.
     """
@@ -136,7 +136,11 @@ class PlanReview(StepReview):
             InvalidValue: A step of it is not what a step may be, or the page sent something else.
         """
         steps = self._steps()
-        made = self._made(steps, value.get("steps") if isinstance(value, Mapping) else None)
+        nodes, left = value.get("steps") if isinstance(value, Mapping) else None, dict(self._keyed(steps))
+        count = len(left)
+        made = self._made(steps, nodes, left)
+        if left:
+            raise InvalidValue(f"The card sent not each of the {count} steps once.")
         if made is steps:
             proposal = proposal_of(self.call)
             return proposal.value if proposal is not None else steps
@@ -148,24 +152,40 @@ class PlanReview(StepReview):
         except InvalidValue as error:
             raise InvalidValue(_in_words(error), error.errors) from error
 
-    def _made(self, steps: list[Any], nodes: object) -> list[Any]:
-        """The steps as the page has them; the identical list if that is how they were."""
+    def _keyed(self, steps: Sequence[object], above: str = "") -> Iterator[tuple[str, Any]]:
+        """Each step that was proposed, by where it stood: ``1.0`` is the first one of the second."""
+        for at, step in enumerate(steps):
+            yield f"{above}{at}", step
+            yield from self._keyed(self._inner(step) or [], f"{above}{at}.")
+
+    def _made(self, steps: list[Any], nodes: object, left: dict[str, Any], above: str = "") -> list[Any]:
+        """The steps as the page has them, taken out of those that are left; the identical list if they were so."""
         if not isinstance(nodes, list) or not all(isinstance(node, Mapping) for node in nodes):
             raise InvalidValue("The card sent no list of steps.")
-        places = [node.get("at") for node in nodes if node.get("at") is not _NEW]
-        if not all(type(at) is int for at in places) or sorted(places) != list(range(len(steps))):
-            raise InvalidValue(f"The card sent not each of the {len(steps)} steps once.")
-        made = [part for node in nodes for part in self._step_made(node, steps)]
+        made = [part for node in nodes for part in self._step_made(node, steps, left, above)]
         return steps if len(made) == len(steps) and all(map(is_, made, steps)) else made
 
-    def _step_made(self, node: Mapping[str, Any], steps: list[Any]) -> list[Any]:
-        text, tick, at = node.get("text"), node.get("on"), node.get("at")
+    def _step_made(self, node: Mapping[str, Any], beside: list[Any], left: dict[str, Any], above: str) -> list[Any]:
+        text, tick, at, inside = node.get("text"), node.get("on"), node.get("at"), node.get("steps") or []
         if not isinstance(tick, bool) or not (text is None or isinstance(text, str)):
             raise InvalidValue(f"The card sent {node!r} for a step.")
         if at is _NEW:
-            return [self._new(text or "", tick, like=steps)] if tick or self._some_status(steps) else []
-        step = steps[at]
+            if inside:
+                raise InvalidValue("A new step has no steps of its own.")
+            return [self._new(text or "", tick, like=beside)] if tick or self._some_status(beside) else []
+        key = node.get("key", f"{above}{at}")
+        if type(at) is not int or not isinstance(key, str) or key not in left:
+            raise InvalidValue(f"The card sent {node!r}, which is none of the steps, or was there before.")
+        step = left.pop(key)
+        if beside and isinstance(step, str) != isinstance(beside[0], str):
+            raise InvalidValue(f"`{self._text_of(step)}` cannot stand there: the steps beside it are of another kind.")
+        inner = self._inner(step)
+        if inner is None and inside:
+            raise InvalidValue(f"`{self._text_of(step)}` can have no steps of its own.")
+        under = None if inner is None else self._made(inner, inside, left, f"{key}.")
         if not tick and not self._has_status(step):
+            if _is_any_on(inside):
+                raise InvalidValue(f"`{self._text_of(step)}` is left out, and a step below it is ticked.")
             return []
         changes: dict[str, Any] = {}
         if text is not None and text != self._words(step):
@@ -174,11 +194,10 @@ class PlanReview(StepReview):
             changes[_key(step, self._label)] = text
         if tick != self._is_on(step):
             changes[_key(step, self._status)] = self._ticks(step)[0 if tick else 1]
-        inner = self._inner(step)
-        if inner is not None and (made := self._made(inner, node.get("steps"))) is not inner:
-            changes[_key(step, self._nested)] = made
-        inside: Any = opened(step)
-        return [{**inside, **changes} if changes else step]
+        if under is not inner:
+            changes[_key(step, self._nested)] = under
+        whole: Any = opened(step)
+        return [{**whole, **changes} if changes else step]
 
     def _new(self, text: str, tick: bool, *, like: list[Any]) -> Any:
         """A step that nobody proposed: of the kind of those beside it, with nothing in it but its text and status."""
@@ -271,6 +290,10 @@ class PlanReview(StepReview):
             yield from self._numbered(self._inner(step) or [], self._node_below(step, node), f"{number}.")
 
 
+def _is_any_on(nodes: Sequence[Mapping[str, Any]]) -> bool:
+    return any(node.get("on") is True or _is_any_on(node.get("steps") or []) for node in nodes)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Line:
     """A step as the record has it."""
@@ -302,7 +325,12 @@ def _compared(before: Sequence[_Line], now: Sequence[_Line]) -> tuple[list[str],
             found[at] = stood
             left.remove(stood)
     order = {line.number: place for place, line in enumerate(before)}
-    stays = _rising([order[line.number] for line in found if line is not None])
+    was_of = {line.number: was.number for line, was in zip(now, found, strict=True) if was is not None}
+    at_home: dict[str, list[int]] = {}  # of each step that holds some: those that it held before
+    for number, was_number in was_of.items():
+        if _above(was_number) == was_of.get(_above(number), ""):
+            at_home.setdefault(_above(number), []).append(order[was_number])
+    stays = {place for places in at_home.values() for place in _rising(places)}
     told = []
     for line, was in zip(now, found, strict=True):
         moved = was is not None and order[was.number] not in stays
@@ -310,6 +338,11 @@ def _compared(before: Sequence[_Line], now: Sequence[_Line]) -> tuple[list[str],
         told.append(", ".join([*words, *([f"was {was.number}"] if moved and was is not None else [])]))
     same_rest = all(was is None or was.rest == line.rest for line, was in zip(now, found, strict=True))
     return told, left, same_rest
+
+
+def _above(number: str) -> str:
+    """The number of the step that a step belongs to; nothing for those at the top."""
+    return number.rpartition(".")[0]
 
 
 def _rising(places: Sequence[int]) -> set[int]:

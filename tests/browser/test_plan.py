@@ -44,6 +44,36 @@ async def test_with_the_mouse(cards):
         assert told(await both.question) == "pack air, food, land, fly low, rest"
 
 
+async def test_a_step_is_moved_under_another_one_and_out_of_it_with_the_mouse(cards):
+    async with halves(cards, question()) as both:
+        await cards.button("Move in step 2").click()
+        await expect(cards.button("Move in step 1.3")).to_be_hidden()  # the one above has no steps of its own
+        await expect(cards.text("was number 2")).to_be_visible()
+        await cards.button("Move out step 1.1").click()
+        await expect(cards.text("was number 1.1")).to_be_visible()
+        await cards.button("Confirm 4 of 5 steps").click()
+        assert told(await both.question) == "pack air, fly, food, (land)"
+
+
+async def test_a_step_is_moved_under_another_one_and_out_of_it_by_keys_also_after_a_reload(cards):
+    async with halves(cards, question()) as both:
+        press = cards.page.keyboard.press
+        fly = cards.page.get_by_role("checkbox", name="fly")
+        await fly.focus()
+        for key in ("Alt+ArrowLeft", "Alt+ArrowRight", "Alt+ArrowRight", "Alt+ArrowUp"):
+            await press(key)
+            await expect(fly).to_be_focused()
+        await expect(cards.page.get_by_role("status").filter(has_text="Now 1.2, in step 1")).to_have_count(1)
+        await cards.wait(500)
+        await both.heard("draft")
+        await both.connect()
+        await expect(cards.text("was number 2")).to_be_visible()
+        await cards.page.get_by_role("checkbox", name="food").focus()
+        await press("Alt+ArrowLeft")
+        await cards.button("Confirm 4 of 5 steps").press("Enter")
+        assert told(await both.question) == "pack fly, air, food, (land)"
+
+
 async def test_by_keys_alone(cards):
     async with halves(cards, question()) as both:
         press = cards.page.keyboard.press

@@ -133,6 +133,58 @@ def test_any_order_of_any_plan_has_the_same_steps_in_it(steps, random):
         assert card_of(call).answer({"steps": nodes}) == {"steps": made(steps, nodes)}
 
 
+def at_home(key, **changes):
+    """A step by where it was proposed, wherever it stands now."""
+    return {**node(int(key.rpartition(".")[2])), "key": key, **changes}
+
+
+async def test_a_step_is_moved_under_another_one_and_out_of_it():
+    pack = {"description": "pack", "steps": [{"description": "food"}, {"description": "air", "litres": 3}]}
+    steps = [pack, {"description": "fly"}, {"description": "land", "steps": []}]
+    inside = at_home("2", steps=[at_home("0.1"), at_home("1")])
+    nodes = [at_home("0", steps=[at_home("0.0")]), inside]
+    person = None
+
+    async def moves(call):
+        nonlocal person
+        person = call
+        await until_decided(call)
+
+    answer = await at_the_desk(review(steps, render=PlanReview, people=moves), sends(*nodes))
+    assert answer == [
+        {"description": "pack", "steps": [{"description": "food"}]},
+        {"description": "land", "steps": [{"description": "air", "litres": 3}, {"description": "fly"}]},
+    ]
+    assert answer[1]["steps"][1] is steps[1]
+    lines = record(person).splitlines()
+    assert "    ☑ 2  land" in lines
+    assert "    ☑ 2.1  air (was 1.2) · litres: 3" in lines
+    assert "    ☑ 2.2  fly (was 2)" in lines
+
+
+@pytest.mark.parametrize(
+    ("nodes", "why"),
+    [
+        ([at_home("0"), at_home("1", steps=[at_home("0.0")])], "can have no steps of its own"),
+        ([at_home("0", steps=[at_home("0", steps=[at_home("0.0")])]), at_home("1")], "none of the steps, or was there"),
+        ([at_home("0", steps=[]), at_home("1")], "not each of the 3 steps once"),
+        ([at_home("0", on=False, steps=[at_home("0.0")]), at_home("1")], "a step below it is ticked"),
+        ([node(None, "new", steps=[at_home("0.0")]), at_home("0"), at_home("1")], "A new step has no steps"),
+        ([{**node(0), "key": ["0"]}, at_home("1")], "none of the steps"),
+    ],
+)
+async def test_no_step_is_lost_doubled_or_put_where_it_cannot_be(nodes, why):
+    steps = [{"description": "pack", "steps": [{"description": "food"}]}, {"description": "fly"}]
+
+    def act(desk):
+        with pytest.raises(InvalidValue, match=why):
+            desk.send({"steps": nodes})
+        desk.call.decline("no")
+
+    with pytest.raises(Declined):
+        await at_the_desk(review(steps, render=PlanReview, people=waits), act)
+
+
 async def test_a_list_of_texts_is_a_plan():
     steps = ["pack", "fly", "land"]
     nodes = [node(2), node(0, on=False), node(1, "fly low"), node(None, "rest")]
