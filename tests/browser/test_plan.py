@@ -44,7 +44,8 @@ async def test_with_the_mouse(cards):
         assert told(await both.question) == "pack air, food, land, fly low, rest"
 
 
-ALIKE = [{**STEPS[0], "steps": [{**step, "status": "enabled"} for step in STEPS[0]["steps"]]}, *STEPS[1:]]
+INNER = [{"description": "food", "status": "enabled"}, {"description": "air", "status": "enabled"}]
+ALIKE = [{"description": "pack", "status": "enabled", "steps": INNER}, *STEPS[1:]]
 """Steps that say the same of themselves, wherever they are."""
 
 

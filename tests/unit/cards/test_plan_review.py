@@ -143,11 +143,10 @@ async def test_a_step_is_moved_under_another_one_and_out_of_it():
     steps = [pack, {"description": "fly"}, {"description": "land", "steps": []}]
     inside = at_home("2", steps=[at_home("0.1"), at_home("1")])
     nodes = [at_home("0", steps=[at_home("0.0")]), inside]
-    person = None
+    asked = []
 
     async def moves(call):
-        nonlocal person
-        person = call
+        asked.append(call)
         await until_decided(call)
 
     answer = await at_the_desk(review(steps, render=PlanReview, people=moves), sends(*nodes))
@@ -156,7 +155,7 @@ async def test_a_step_is_moved_under_another_one_and_out_of_it():
         {"description": "land", "steps": [{"description": "air", "litres": 3}, {"description": "fly"}]},
     ]
     assert answer[1]["steps"][1] is steps[1]
-    lines = record(person).splitlines()
+    lines = record(asked[0]).splitlines()
     assert "    ☑ 2  land" in lines
     assert "    ☑ 2.1  air (was 1.2) · litres: 3" in lines
     assert "    ☑ 2.2  fly (was 2)" in lines
