@@ -1,7 +1,7 @@
 // A queue of items: one key gives a label and shows the next. Everything that is pressed counts, in order, but for a key
 // that is held down.
 
-import { div, h, uid, write, writeOrHide } from "./kit.js";
+import { arrange, div, h, uid, write, writeOrHide } from "./kit.js";
 import { LabelQueue } from "./label_queue.js";
 import { drawTree } from "./tree.js";
 
@@ -230,6 +230,7 @@ function labelParts(body) {
     filter: h("input", { type: "text", class: "hitl-input", id: filterId, autocomplete: "off" }),
     found: h("span", { role: "status" }),
     foundLabels: div("hitl-queue-all"),
+    left: /** @type {number[]} */ ([]), // the items that its buttons are about
     filterEnd: button("hitl-link", "End the filter"),
     bar: h("progress", { class: "hitl-queue-bar", "aria-label": "Items done" }),
     far: h("span"),
@@ -300,14 +301,18 @@ function drawFound(part, queue, act) {
   const left = queue.filter ? queue.unmarked() : [];
   const items = queue.total === 1 ? "1 item" : `${labelNumber(queue.total)} items`;
   write(part.found, queue.filter ? `${items}, ${labelNumber(left.length)} without a label` : "");
-  const choices = left.length ? queue.labels : [];
-  part.foundLabels.replaceChildren(
-    ...choices.map(({ word }, place) => {
-      const text = `Label ${left.length === 1 ? "it" : `all ${labelNumber(left.length)}`} ${word}`;
-      const onclick = () => act(() => queue.all(left, [place]));
-      return h("button", { type: "button", class: "hitl-link", text, onclick });
-    }),
-  );
+  part.left = left;
+  const all = queue.labels.map((_, place) => {
+    // The same buttons in every drawing: a press on one that is replaced meanwhile is lost, and so is the focus.
+    const onclick = () => act(() => queue.all(part.left, [place]));
+    return part.foundLabels.children[place] ?? h("button", { type: "button", class: "hitl-link", onclick });
+  });
+  arrange(part.foundLabels, all);
+  part.foundLabels.hidden = left.length === 0;
+  queue.labels.forEach(({ word }, place) => {
+    const which = left.length === 1 ? "it" : `all ${labelNumber(left.length)}`;
+    write(/** @type {HTMLElement} */ (all[place]), `Label ${which} ${word}`);
+  });
 }
 
 /**
