@@ -52,6 +52,8 @@ class Remember:
         decision = handle.decision
         if key is None or decision is None or not decision.approves or not handle.is_mine:
             return
+        if handle.was_changed:
+            return  # "nothing was approved" is what comes of it, so there is nothing to remember
         if _is_a_persons(decision, self._person):
             unedited = decision.answer is call.proposal
             answer = None if unedited else handle.kept_answer

@@ -10,7 +10,7 @@ from pydantic import BaseModel, SecretStr
 
 import hitl_nb
 from hitl_nb import Journal, Session, approve, choose, human_in_the_loop, interrupt
-from hitl_nb.errors import Declined
+from hitl_nb.errors import ChangedWhileWaiting, Declined
 from hitl_nb.people import AllOf, Person, Policy, Remember, ScriptedPerson, allow, deny
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
@@ -219,3 +219,35 @@ async def test_a_remembered_yes_to_a_tool_does_not_answer_an_interrupt_that_is_c
     reply = await Session(agent, people=[person], journal=None).run("go")
     assert len(reply.calls) == 2
     assert len(asked) == 2  # without arguments nothing is remembered at all
+
+
+async def test_a_memory_does_not_hold_what_came_to_nothing_since_code_had_changed_it():
+    asked = []
+
+    async def ada(call):
+        asked.append(call)
+        call.respond(call.args)
+        if len(asked) == 1:
+            call.args["rows"].append(99)
+
+    people = Remember(ada)
+    with pytest.raises(ChangedWhileWaiting, match="Nothing was approved"):
+        await interrupt("Back up?", {"rows": [1, 2]}, people=people)
+    assert await interrupt("Back up?", {"rows": [1, 2]}, people=people) == {"rows": [1, 2]}
+    assert len(asked) == 2
+
+
+async def test_a_memory_holds_what_was_said_and_not_what_its_object_has_become():
+    asked = []
+
+    async def ada(call):
+        asked.append(call)
+        rows = [1, 2]
+        call.respond({"rows": rows, "amount": 7})
+        rows.append(99)
+
+    people = Remember(ada)
+    await interrupt("Back up?", {"rows": [1, 2], "amount": 100}, people=people)
+    again = await interrupt("Back up?", {"rows": [1, 2], "amount": 100}, people=people)
+    assert again == {"rows": [1, 2], "amount": 7}
+    assert len(asked) == 1
