@@ -57,7 +57,7 @@ def fingerprint(value: object) -> str:
 
     Args:
         value: Plain data in any nesting, pydantic models, dataclasses, enums, dates, numpy arrays (any shape and
-            dtype), pandas and polars DataFrames and Series (values, dtypes, labels and index).
+            dtype), pandas and polars DataFrames and Series (values, dtypes, labels and index), pyarrow Tables.
 
     Types count: 1, 1.0, True and "1" differ, as keys too. The order of a dict's keys and of a set does not. A
     `SecretStr`, and what stands under a name like ``api_key``, counts as a secret, whichever it is: a hash of it in a
@@ -113,7 +113,7 @@ class _Reader:
             return [b"told", _type(value), self.digest(value.__compared_by__())]
         if isinstance(value, SecretStr | SecretBytes | Secret):
             return self._secret(value)
-        if type(value).__module__.partition(".")[0] in ("numpy", "pandas", "polars"):
+        if type(value).__module__.partition(".")[0] in ("numpy", "pandas", "polars", "pyarrow"):
             return self._array_parts(value)
         if isinstance(value, _SCALARS):
             return self._scalar_parts(value)
@@ -196,6 +196,8 @@ class _Reader:
             return self._pandas_parts(value)
         if library == "polars" and type(value).__name__ in ("DataFrame", "Series"):
             return self._polars_parts(value)
+        if library == "pyarrow" and type(value).__name__ == "Table":
+            return self._arrow_parts(value)
         return self._live(value)
 
     def _numpy_parts(self, array: Any) -> Iterable[bytes]:
@@ -239,11 +241,25 @@ class _Reader:
             categories = series.dtype.categories
             codes = series.codes if isinstance(series, pandas.Index) else series.cat.codes.to_numpy()
             return [dtype, self.digest(categories), sha256(codes.tobytes()).digest()]
-        if series.dtype == object:
-            # Not pandas' own hash: for mixed columns it goes through text, where 1 and "1" are the same.
+        if series.dtype == object or (_is_arrow(series.dtype) and series.dtype.kind == "O"):
+            # Not pandas' own hash: for mixed columns it goes through text, where 1 and "1" are the same, and so do
+            # Arrow's lists, if they do not fail.
             return [dtype, self.digest(series.tolist())]
         hashes = pandas.util.hash_pandas_object(series, index=False, categorize=False).to_numpy()
-        return [dtype, _text(len(series)), sha256(hashes.tobytes()).digest()]
+        parts = [dtype, _text(len(series)), sha256(hashes.tobytes()).digest()]
+        # Only Arrow's columns have both a NaN and nothing, and they have one hash.
+        return [*parts, sha256(series.isna().to_numpy().tobytes()).digest()] if _is_arrow(series.dtype) else parts
+
+    def _arrow_parts(self, table: Any) -> Iterable[bytes]:
+        try:
+            import pandas
+        except ImportError:
+            return self._live(table)
+        # Not its buffers: what stands in them where a value is missing is whatever was there.
+        schema = table.schema.remove_metadata()
+        types = [(field.name, str(field.type), field.nullable) for field in schema]
+        frame = table.to_pandas(types_mapper=pandas.ArrowDtype, ignore_metadata=True)
+        return [b"arrow", self.digest(types), self.digest(frame)]
 
     def _polars_parts(self, value: Any) -> Iterable[bytes]:
         frame = value.to_frame() if hasattr(value, "to_frame") else value
@@ -253,6 +269,10 @@ class _Reader:
         # Stable within one version of polars; after an upgrade a question is asked again, which is the safe side.
         hashes = [column.hash().to_numpy().tobytes() for column in frame.get_columns()]
         return [b"polars", self.digest(schema), _text(frame.height), *(sha256(each).digest() for each in hashes)]
+
+
+def _is_arrow(dtype: Any) -> bool:
+    return hasattr(dtype, "pyarrow_dtype")
 
 
 @functools.lru_cache(maxsize=256)

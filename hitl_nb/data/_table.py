@@ -129,8 +129,6 @@ def is_table(value: object) -> bool:
 def _content(frame: object) -> tuple[str, bool]:
     if (content := getattr(frame, "__content__", None)) is not None:
         return str(content), True
-    if type(frame).__module__.partition(".")[0] == "pyarrow":
-        return _arrow_content(frame), True
     rows = range(0, max(len(frame), 1), _CHUNK)  # type: ignore[arg-type]  # a frame has a length
     prints = [print_of(_part(frame, first)) for first in rows]
     digest = sha256("".join(each.digest for each in prints).encode()).hexdigest()
@@ -147,11 +145,6 @@ def _part(frame: Any, first: int) -> object:
     if type(frame).__module__.partition(".")[0] == "polars" or not hasattr(frame, "iloc"):
         return frame.slice(first, _CHUNK)
     return frame.iloc[first : first + _CHUNK]
-
-
-def _arrow_content(table: Any) -> str:
-    """An Arrow table cannot change; that it is this one is enough."""
-    return f"{table.schema} {table.num_rows} {id(table)}"
 
 
 def counted(number: int, word: str, several: str = "") -> str:

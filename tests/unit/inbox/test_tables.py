@@ -297,6 +297,25 @@ async def test_a_later_run_takes_what_was_done_to_the_table_of_an_earlier_one(pl
     assert said == '{"item":{"1":"pot","2":"pan"},"price":{"1":13.0,"2":null},"count":{"1":null,"2":3}} Int8\n'
 
 
+ARROW_NIGHT = """
+import pyarrow
+from hitl_nb import review_table
+frame = pyarrow.table({"item": ["cup", "pot", "pan"], "price": [12.5, 12000.0, None]})
+found = (await review_table(frame, edit=["price"], drop=True)).data
+print(found.to_pylist(), found.schema == frame.schema)
+"""
+
+
+async def test_a_later_run_takes_what_was_done_to_an_arrow_table_of_an_earlier_one(place, job):
+    variables = {"HITL_NB_JOB": "night", "HITL_NB_PEOPLE": "inbox:0"}
+    await asyncio.to_thread(ended, job(ARROW_NIGHT, **variables), 75)
+    with Journal(place) as other:
+        [call] = list(other.inbox())
+        await done(call, edit(1, 1, "13"), DROP_FIRST)
+    said = await asyncio.to_thread(ended, job(ARROW_NIGHT, **variables))
+    assert said == "[{'item': 'pot', 'price': 13.0}, {'item': 'pan', 'price': None}] True\n"
+
+
 async def test_an_answer_that_is_no_form_of_what_was_asked_about_is_taken_as_it_was_given(place):
     make = partial(interrupt, "How was it?", {"talk": "At sea"})
     async with asked(place, lambda inbox: make(people=inbox)) as (task, call, _):

@@ -16,6 +16,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from pydantic import BaseModel, SecretStr
 
@@ -41,6 +42,7 @@ class Data:
 
 
 TABLE = {"n": [1, 2, 3], "x": [0.5, math.nan, 1.5], "s": ["a", None, "ü"], "b": [True, False, True]}
+ARROW = {"n": [1, 2, 3], "x": [0.5, None, 1.5], "l": [[1], [2, 3], []]}
 DIFFERENT = [
     *(None, True, False, 0, 1, 1.0, "1", "", b"1", -0.0, 0.0, math.nan, math.inf, 2**70, "nul\0", "\ud83d"),
     *(Decimal(1), Decimal("1.0"), date(2026, 1, 2), datetime(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)),
@@ -64,6 +66,10 @@ DIFFERENT = [
     pd.DataFrame([[2, 1]], columns=["a", "a"]),
     *(pl.DataFrame(TABLE), pl.DataFrame(TABLE)[::-1], pl.DataFrame(TABLE).rename({"n": "m"}), pl.Series([1, 2])),
     *(pl.DataFrame(TABLE).cast({"n": pl.Int8}), pl.DataFrame({"l": [[1], [2]]}), pl.DataFrame({"l": [[1], [3]]})),
+    *(pa.table(ARROW), pa.table(ARROW)[:2], pa.table(ARROW).rename_columns(["m", "x", "l"]), pa.table({})),
+    *(pa.table({**ARROW, "x": values}) for values in ([0.5, 1.5, 1.5], [0.5, math.nan, 1.5], pa.array([0, 1, 2]))),
+    *(pa.table({**ARROW, "l": lists}) for lists in ([[1], [2], []], [[1], [2, 3], None], [[1], [2, None], []])),
+    pa.table([[1], [2]], names=["a", "a"]),
 ]
 
 
@@ -87,6 +93,9 @@ def test_values_that_differ_have_different_fingerprints():
         (pd.DataFrame(TABLE), pd.DataFrame(TABLE).copy()),
         (pd.DataFrame(TABLE).iloc[::2], pd.DataFrame(TABLE).iloc[[0, 2]]),
         (pl.DataFrame(TABLE), pl.concat([pl.DataFrame(TABLE)[:1], pl.DataFrame(TABLE)[1:]])),
+        (pa.table(ARROW), pa.concat_tables([pa.table(ARROW)[:1], pa.table(ARROW)[1:]])),
+        (pa.table(ARROW), pa.table(ARROW).replace_schema_metadata({"written": "yesterday"})),
+        (pa.table({"n": pa.array([1, None])}), pa.table({"n": pa.array([1, 7], mask=np.array([False, True]))})),
     ],
 )
 def test_values_with_the_same_content_have_the_same_fingerprint(first, second):
@@ -101,10 +110,10 @@ def test_one_cell_of_a_large_frame_makes_the_difference():
 
 
 IN_A_FRESH_PROCESS = """
-import math, numpy as np, pandas as pd, polars as pl
+import math, numpy as np, pandas as pd, polars as pl, pyarrow as pa
 from hitl_nb.journal import fingerprint
 table = {"n": [1, 2, 3], "x": [0.5, math.nan, 1.5], "s": ["a", None, "ü"], "b": [True, False, True]}
-frames = pd.DataFrame(table), pd.DataFrame({"o": [1, "a"]}), pl.DataFrame(table)
+frames = pd.DataFrame(table), pd.DataFrame({"o": [1, "a"]}), pl.DataFrame(table), pa.table({"n": [1, None]})
 for value in ({"b": {1, "x"}, "a": [1.5]}, np.arange(3), *frames):
     print(fingerprint(value))
 """
@@ -119,6 +128,7 @@ def test_the_fingerprint_is_the_same_in_another_process():
             pd.DataFrame(TABLE),
             pd.DataFrame({"o": [1, "a"]}),
             pl.DataFrame(TABLE),
+            pa.table({"n": [1, None]}),
         )
     ]
     command = [sys.executable, "-c", IN_A_FRESH_PROCESS]
