@@ -34,7 +34,7 @@ async def chunks_into_the_panel() -> float:
         if at % 20 == 0:
             await asyncio.sleep(0)
     for cards in view._slots.lists:
-        cards.flush()
+        cards.updates.flush()
     return (time.perf_counter() - began) / CHUNKS
 
 
@@ -58,7 +58,7 @@ async def token_at(message: int) -> float:
     for at in range(message - 1):
         transcript.add(MessageEntry(key=f"m{at}", role="assistant", text=WORDS * 5))
     for cards in view._slots.lists:
-        cards.flush()
+        cards.updates.flush()
     entry = MessageEntry(key="last", role="assistant", streaming=True)
     transcript.add(entry)
     times = []
@@ -67,7 +67,7 @@ async def token_at(message: int) -> float:
         entry.grow("word ")
         transcript.touch(entry)
         for cards in view._slots.lists:
-            cards.flush()
+            cards.updates.flush()
         times.append(time.perf_counter() - began)
     return statistics.median(times)
 
@@ -89,7 +89,7 @@ class _Markdown:
         self._transcript.touch(self._entry)
         began = time.process_time()
         for cards in self._view._slots.lists:
-            cards.flush()
+            cards.updates.flush()
         took = time.process_time() - began
         self._view._messages._texts[self._entry.key]._next = 0.0  # each update reads what is new
         return took

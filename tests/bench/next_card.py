@@ -94,6 +94,7 @@ async def main(questions: int) -> None:
                 for name, mine, bare in zip(("median", "95th of a hundred"), said(took), echo, strict=True):
                     what = f"key → next card focused, {COUNT} of them / a bare anywidget echo, {name}"
                     tell(what, mine / bare, 2, note=f"{mine:.1f} ms to {bare:.1f} ms")
+                await notebook.rested()
                 await notebook.card(f"Number {COUNT}?").get_by_role("button", name="Approve").click()
                 approve = notebook.card(f"Number {questions - LAST}?").get_by_role("button", name="Approve")
                 await approve.focus(timeout=150_000)

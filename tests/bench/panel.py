@@ -67,7 +67,7 @@ async def updates() -> list[Any]:
         transcript.touch(entry)
         if at % AT_ONCE == AT_ONCE - 1:
             for cards in view._slots.lists:
-                cards.flush()
+                cards.updates.flush()
     return sent
 
 
