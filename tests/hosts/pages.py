@@ -83,12 +83,69 @@ async def _cleared(page: Page) -> Cell:
     return await _answered(page)
 
 
+async def _restarted(page: Page) -> Cell:
+    card = page.get_by_role("group", name="Go?", exact=True)
+    await expect(card).to_be_visible(timeout=PATIENCE)
+    await page.evaluate("() => Jupyter.notebook.kernel.restart()")
+    await expect(card).to_contain_text("Disconnected", timeout=PATIENCE)
+    await page.wait_for_function(_READY, timeout=PATIENCE)
+    await page.evaluate(_RUN, [0])
+    await expect(card.get_by_role("button", name="Approve")).to_be_enabled(timeout=PATIENCE)
+    return await _answered(page)
+
+
+async def _reloaded(page: Page) -> Cell:
+    """Answered on the page that came back, while the cell still waits."""
+    await expect(page.get_by_role("group", name="Go?", exact=True)).to_be_visible(timeout=PATIENCE)
+    await page.evaluate("() => Jupyter.notebook.save_notebook()")
+    await page.reload()
+    await click(page, "Go?")
+    await expect(page.get_by_role("group", name="Go?", exact=True)).to_contain_text("Approved", timeout=PATIENCE)
+    await page.wait_for_function(_READY, timeout=PATIENCE)
+    await page.evaluate(_RUN, [1])
+    await reads(page, "later: True")
+    return Cell("yes")
+
+
+async def _early(page: Page) -> Cell:
+    await expect(page.get_by_role("group", name="Go?", exact=True)).to_be_visible(timeout=PATIENCE)
+    await page.evaluate(_RUN, [1])
+    return await _answered(page)
+
+
+async def _reopened(page: Page) -> Cell:
+    await _answered(page)
+    await page.evaluate("() => Jupyter.notebook.save_notebook()")
+    await page.evaluate("() => Jupyter.notebook.session.delete()")
+    await page.goto(page.url + "?kernel_name=none")
+    record = page.locator(".output_area").first
+    await expect(record).to_contain_text("Approved", timeout=PATIENCE)
+    await expect(record.get_by_role("button", name="Approve")).to_have_count(0)
+    return Cell("yes")
+
+
+async def _two_tabs(page: Page) -> Cell:
+    await expect(page.get_by_role("group", name="Go?", exact=True)).to_be_visible(timeout=PATIENCE)
+    await page.evaluate("() => Jupyter.notebook.save_notebook()")
+    other = await page.context.new_page()
+    await other.goto(page.url)
+    await click(other, "Go?")
+    await reads(page, "it is True")
+    await expect(other.get_by_role("group", name="Go?", exact=True)).to_contain_text("Approved", timeout=PATIENCE)
+    return Cell("yes")
+
+
 _NBCLASSIC: dict[str, tuple[list[str], What]] = {
     "a click while a cell awaits": ([AWAITS], _answered),
     "in the background": ([STARTS, LATER], _later),
+    "awaited before the click": ([STARTS, LATER], _early),
     "stop": ([AWAITS], _stopped),
+    "restart": ([AWAITS], _restarted),
     "re-run": ([AWAITS], _run_again),
     "clear": ([AWAITS], _cleared),
+    "reload": ([AWAITS.replace("print('it is', ", "it = ("), "print('later:', it)"], _reloaded),
+    "save and reopen": ([AWAITS], _reopened),
+    "two tabs": ([AWAITS], _two_tabs),
 }
 
 
@@ -118,10 +175,34 @@ async def _begin_classic(page: Page) -> None:
 
 # -- Voila --------------------------------------------------------------------------------------------------------
 
+
+async def _read_again(page: Page) -> Cell:
+    """A page that is loaded again is a notebook of its own, and asks anew."""
+    await expect(page.get_by_role("group", name="Go?", exact=True)).to_be_visible(timeout=PATIENCE)
+    await page.reload()
+    return await _answered(page)
+
+
+async def _two_readers(page: Page) -> Cell:
+    """Each reader has a kernel, and answers what was asked in it."""
+    await expect(page.get_by_role("group", name="Go?", exact=True)).to_be_visible(timeout=PATIENCE)
+    other = await page.context.new_page()
+    await other.goto(page.url)
+    theirs = other.get_by_role("group", name="Go?", exact=True)
+    await expect(theirs).to_be_visible(timeout=PATIENCE)
+    await page.bring_to_front()
+    await _answered(page)
+    await expect(theirs.get_by_role("button", name="Decline")).to_be_enabled()
+    await other.bring_to_front()
+    return await _answered(other)
+
+
 _VOILA: dict[str, tuple[list[str], What]] = {
     "a click while a cell awaits": ([AWAITS], _refused),
     "awaited before the click": ([STARTS, LATER], _refused),
     "in the background": ([IN_A_TASK], _answered),
+    "reload": ([IN_A_TASK], _read_again),
+    "two tabs": ([IN_A_TASK], _two_readers),
 }
 
 
@@ -154,7 +235,8 @@ async def _nothing(page: Page) -> None:
 async def _in_page(
     chromium: Browser, url: str, what: What, *, begin: Callable[[Page], Awaitable[None]] = _nothing
 ) -> Cell:
-    page = await chromium.new_page(viewport={"width": 1200, "height": 1200})
+    context = await chromium.new_context(viewport={"width": 1200, "height": 1200})
+    page = await context.new_page()
     try:
         await page.goto(url, timeout=PATIENCE)
         await begin(page)
@@ -162,7 +244,7 @@ async def _in_page(
     except Exception as error:
         return unexpected(error)
     finally:
-        await page.close()
+        await context.close()
 
 
 def _write(path: Path, cells: list[str]) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import nbformat
 
@@ -26,6 +27,19 @@ run = Session(ScriptedAgent([calls('fly', to='Mars'), says('Done.')]), tools=[fl
 """
 SCRIPT = f"import asyncio\nasync def main():\n    {ASKS.replace(chr(10), chr(10) + '    ')}\nasyncio.run(main())\n"
 
+_MARIMO = """\
+import marimo
+
+app = marimo.App()
+
+@app.cell
+async def _():
+{cell}
+    return
+
+if __name__ == "__main__":
+    app.run()
+"""
 _SAYS = "nobody can click|needs a person|needs a running event loop"
 COMMANDS = {
     "nbclient (`jupyter execute`)": ["jupyter", "execute", "--inplace", "asks.ipynb"],
@@ -33,6 +47,7 @@ COMMANDS = {
     "papermill": ["papermill", "-k", "python3", "asks.ipynb", "asks.ipynb"],
     "nbval": ["pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env", "asks.ipynb"],
     "ipython": ["ipython", "--quick", "asks.ipy"],
+    "marimo, run as a script": ["python", "marimo_asks.py"],
     "a script": ["python", "asks.py"],
 }
 
@@ -50,7 +65,8 @@ def looked_at(program: str, folder: Path, bin_: Path = Path(sys.executable).pare
     if program not in ("a script", "nbval"):  # there `asyncio.run` ends with what it was given; here stderr is dropped
         started = _run(program, folder, bin_, STARTS)
         said = [line for line in started.splitlines() if re.search(_SAYS, line)]
-        enough = 1 if program == "ipython" else 2  # a question and a run, each for itself; there the first is an error
+        # A question and a run, each for itself; where no loop runs between the lines, the first is an error.
+        enough = 1 if program.startswith(("ipython", "marimo")) else 2
         found["started, never awaited"] = (
             Cell("words", said[0][:160]) if len(said) >= enough else Cell("no", f"only {said}")
         )
@@ -69,6 +85,7 @@ def _run(program: str, folder: Path, bin_: Path, code: str, **environment: str) 
     nbformat.write(notebook, folder / "asks.ipynb")
     (folder / "asks.ipy").write_text(code)
     (folder / "asks.py").write_text(SCRIPT)
+    (folder / "marimo_asks.py").write_text(_MARIMO.format(cell=indent(code, "    ")))
     command = COMMANDS[program]
     env = {**os.environ, "PYTHONPATH": str(REPO), "HITL_NB_PEOPLE": "", "HITL_NB_JOURNAL": "off", **environment}
     env |= {"NO_COLOR": "1", "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}", "IPYTHONDIR": str(folder / "ipython")}

@@ -138,8 +138,13 @@ def overruled(kernel: Kernel) -> Cell:
         allow_stdin=False,
     )
     widget, item = open_card(kernel, cell)
+    if kernel.is_over(cell):
+        return words(kernel.reply(cell)["evalue"])
     widget.respond(item, {"approved": True})
-    return Cell("yes") if kernel.output(cell, 20).endswith("True") else Cell("no")
+    reply = kernel.reply(cell, 20)
+    if reply["status"] != "ok":
+        return words(reply["evalue"])
+    return Cell("yes") if kernel.printed(cell).endswith("True\n") else Cell("no", kernel.printed(cell))
 
 
 SITUATIONS: dict[str, Callable[[Kernel], Cell]] = {
@@ -151,17 +156,20 @@ SITUATIONS: dict[str, Callable[[Kernel], Cell]] = {
     "somebody watches a program": overruled,
 }
 
-PATCHED = {
-    "anyio": """import anyio
+PATCHED: dict[str, tuple[str, list[str]]] = {
+    "anyio": (
+        """import anyio
 asked = approve
 async def approve(*words):
     async with anyio.create_task_group():
         with anyio.move_on_after(60):
             return await asked(*words)
 """,
-    "nest_asyncio": "import nest_asyncio; nest_asyncio.apply()",
+        ["a click while a cell awaits", "stop"],  # what is awaited inside of a group is not started
+    ),
+    "nest_asyncio": ("import nest_asyncio; nest_asyncio.apply()", list(SITUATIONS)),
 }
-"""What a notebook may do around its questions, by the package."""
+"""What a notebook may do around its questions, by the package, and where it was looked at."""
 
 
 def looked_at(kernel: Kernel, names: list[str]) -> dict[str, Cell]:

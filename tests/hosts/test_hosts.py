@@ -27,8 +27,10 @@ def test_no_host_of_the_last_run_fails_without_a_reason():
 
 def test_a_known_no_is_in_the_table_with_its_reason_and_any_other_is_a_failure(monkeypatch):
     monkeypatch.setattr(matrix, "KNOWN", {("Attic", "stop"): "It has no stop button: restart the kernel."})
+    monkeypatch.setattr(matrix, "GROUPS", {"Rooms": {"Attic": dict}, "Gardens": {}})
     cells = {"stop": Cell("no", "TimeoutError"), "reload": Cell("no", "KeyError"), "clear": Cell("yes")}
     found = {"Attic": matrix.as_found("Attic", cells)}
+    assert "| Rooms | stop | reload | clear |" in matrix.table(found)
     assert "| Attic | no (1) | **no** | yes |" in matrix.table(found)
     assert "(1) It has no stop button: restart the kernel." in matrix.table(found)
     assert matrix.unexplained(found) == ["Attic: reload: KeyError"]

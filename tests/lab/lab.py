@@ -18,7 +18,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import anyio
 import nbformat
@@ -36,6 +36,9 @@ WIDE, NARROW = 1400, 700
 
 Host = Literal["lab", "notebook"]
 """What shows the notebook: JupyterLab, Notebook 7."""
+
+HOST = "HITL_NB_LAB_HOST"
+"""The variable that names the host of all journeys that name none, for the host matrix."""
 
 expect.set_options(timeout=PATIENCE * 1000)
 
@@ -67,7 +70,7 @@ class Lab:
         *,
         width: int = WIDE,
         kernel: str | None = "python3",
-        host: Host = "lab",
+        host: Host | None = None,
     ) -> "Notebook":
         """Write a notebook under a fresh name and open it in a window of its own.
 
@@ -75,7 +78,7 @@ class Lab:
             cells: A notebook, or its code cells: name → source.
             width: Of the window, in pixels.
             kernel: None opens it as on a machine that cannot run it.
-            host: JupyterLab, or Notebook 7 of the same server.
+            host: JupyterLab, or Notebook 7 of the same server; None is JupyterLab, or what `HOST` names.
         """
         notebook = cells if isinstance(cells, NotebookNode) else _notebook(cells)
         self._opened += 1
@@ -83,6 +86,7 @@ class Lab:
         notebook.metadata = _metadata(kernel)
         nbformat.write(notebook, path)
         context = await self._browser.new_context(viewport={"width": width, "height": 1400})
+        host = host or cast("Host", os.environ.get(HOST, "lab"))
         opened = Notebook(await context.new_page(), self.server, path, host)
         try:
             await opened.load(with_kernel=kernel is not None)
@@ -116,7 +120,7 @@ class Lab:
     async def open_again(self, notebook: "Notebook") -> "Notebook":
         """Open a notebook that is open, in the window of another user or in another tab: its kernel is the same."""
         context = await self._browser.new_context(viewport={"width": WIDE, "height": 1400})
-        again = Notebook(await context.new_page(), self.server, notebook.path)
+        again = Notebook(await context.new_page(), self.server, notebook.path, notebook.host)
         await again.load(with_kernel=True, busy=True)
         return again
 
@@ -128,11 +132,12 @@ class Notebook:
         page: Playwright's page.
         wire: What comes from the kernel to the page.
         path: The file.
+        host: What shows it.
     """
 
-    def __init__(self, page: Page, server: Server, path: Path, host: Host = "lab") -> None:
+    def __init__(self, page: Page, server: Server, path: Path, host: Host) -> None:
         self.page = page
-        self._host = host
+        self.host = host
         self.path = path
         self.wire = Wire()
         self.faults: list[str] = []
@@ -143,7 +148,7 @@ class Notebook:
 
     def _failed(self, error: Error) -> None:
         # Notebook 7 has faults of its own when it starts (it reads settings before they are there).
-        if self._host == "lab" or re.search(r"blob:|labextensions", error.stack or ""):
+        if self.host == "lab" or re.search(r"blob:|labextensions", error.stack or ""):
             self.faults.append(f"{error.message}\n{error.stack}")
 
     # -- what a person does ----------------------------------------------------------------------------------
@@ -294,7 +299,7 @@ class Notebook:
         await self.wire.attach(self.page)
         await self.page.add_init_script(_SCRIPT)
         place = {"lab": f"lab/tree/{self.path.name}?reset", "notebook": f"notebooks/{self.path.name}"}
-        await self.page.goto(f"{self._server.url}/{place[self._host]}")
+        await self.page.goto(f"{self._server.url}/{place[self.host]}")
         if with_kernel:
             await self._until("() => lab.kernelIs('idle', 'busy')" if busy else "() => lab.kernelIs('idle')")
             return

@@ -28,6 +28,8 @@ CELLS = {
     "shown": "display(question)\nquestion.pending[0]",
     "listed": "pending()",
     "answer": "print(await question)",
+    "early": "early = approve('Too early?').start()",
+    "waits": "print(await early)",
     "loop": "for number in range(6):\n    asked.append(await sure(f'Number {number}?'))",
     "unsaved": "print(await sure('Reload me?'))",
 }
@@ -125,3 +127,10 @@ async def test_reloaded_before_a_save_the_kernel_is_free_again_by_itself(noteboo
     await notebook.run("free")
     # Pages say so twice, seconds apart: the one that is loaded, and then that the cards shown again are nowhere either.
     assert await notebook.output("free", patience=3 * PATIENCE) == "Reload me?\n"
+
+
+async def test_awaited_before_the_click_the_click_ends_the_waiting_cell(notebook):
+    shown = await asked(notebook, "early", "Too early?")
+    await notebook.run("waits")
+    await yes(shown)
+    assert "True" in await notebook.output("waits")
