@@ -22,7 +22,7 @@ from typing import Final, Literal
 
 from hitl_nb._doors import at_home
 from hitl_nb._kernel import OVERRULED, current_kernel, delivery, front_end, in_voila, marimo_notebook, server_of_kernel
-from hitl_nb._process import not_believed, notebook_folder, shell, started_with, user_name
+from hitl_nb._process import in_a_browser, not_believed, notebook_folder, shell, started_with, user_name
 from hitl_nb._text import said
 from hitl_nb._use import use
 from hitl_nb.errors import HitlError, NoHumanError
@@ -142,7 +142,7 @@ def _safely(look: Callable[[], Iterator[Finding]]) -> list[Finding]:
 
 def _python() -> Iterator[Finding]:
     here = f"{platform.python_version()}, hitl_nb {_version('hitl-nb') or 'not installed'}, {platform.system()}"
-    known = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    known = (3, 11) <= sys.version_info[:2] <= ((3, 14) if in_a_browser() else (3, 13))  # JupyterLite has its own
     yield Finding(
         about="python",
         level="ok" if known else "warn",
@@ -165,11 +165,13 @@ def _kernel() -> Iterator[Finding]:
             about="kernel",
             level="fail",
             found=f"{name}: clicks cannot be delivered while a cell awaits",
-            write="ask in one cell, `q = approve(...).start()`, and `await q` in a later one",
+            write=_LATER,
         )
         return
     yield Finding(about="kernel", level="ok", found=f"{name}, clicks reach a waiting cell ({way})")
 
+
+_LATER: Final = "ask in one cell, `q = approve(...).start()`, and `await q` in a later one"
 
 _HOSTS: Final = {
     "VOILA_KERNEL_ID": "Voila",
@@ -186,7 +188,7 @@ def _host() -> Iterator[Finding]:
     found = [name for variable, name in _HOSTS.items() if os.environ.get(variable)]
     found += [str(server)] if server is not None and server.name not in found else []
     found += ["marimo"] if "marimo" in sys.modules else []
-    found += ["JupyterLite"] if sys.platform == "emscripten" else []
+    found += ["JupyterLite"] if in_a_browser() else []
     said = ", ".join(found) or ("a Jupyter front end" if current_kernel() is not None else "none")
     words, line = next((OF_HOSTS[name] for name in found if name in OF_HOSTS), ("", ""))
     if in_voila() and os.environ.get("VOILA_PREHEAT") == "True":
@@ -207,7 +209,7 @@ OF_HOSTS: Final = {
     ),
     "JupyterLite": (
         ": takes no click while a cell awaits",
-        "ask in one cell, `q = approve(...).start()`, and `await q` in a later one",
+        _LATER,
     ),
 }
 """What is to be known of a host, and what to write there."""
@@ -308,6 +310,13 @@ def _browser_half() -> Iterator[Finding]:
     """Whether the pages can draw: what counts is the environment that the server runs in."""
     if current_kernel() is None:
         return
+    if in_a_browser():
+        yield Finding(
+            about="browser half",
+            level="ok",
+            found="part of the site, which cannot be looked at from here; who builds it installs anywidget beside",
+        )
+        return
     server = server_of_kernel()
     known = server.draws_widgets if server is not None else None
     if server is not None and known is not None:
@@ -354,6 +363,14 @@ def _loop() -> Iterator[Finding]:
 
 def _journal() -> Iterator[Finding]:
     words = UsedJournal.default_in_words()
+    if in_a_browser():
+        yield Finding(
+            about="journal",
+            level="warn",
+            found=f"{words}: a page keeps no database; what is decided stays as records in the notebook, once saved",
+            write='hitl_nb.use(journal="memory") says that this is meant',
+        )
+        return
     named = started_with("HITL_NB_JOURNAL").strip()
     if named in ("off", "memory"):
         yield Finding(
@@ -432,6 +449,15 @@ _LOOKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
 async def _tried(timeout: float) -> list[Finding]:
     from hitl_nb.cards import UNDER_WAY  # widgets are loaded when a card is shown
 
+    if delivery() == "unknown":
+        return [
+            Finding(
+                about="click",
+                level="fail",
+                found="not tried: nothing would arrive while this cell waits",
+                write=OF_HOSTS["Voila"][1] if in_voila() else _LATER,
+            )
+        ]
     started = time.monotonic()
     journal = Journal("memory")
     UNDER_WAY.clear()

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from types import GeneratorType
 from typing import Any, Final, TypeVar
 
+from hitl_nb._process import has_threads
 from hitl_nb._text import logger
 from hitl_nb.errors import UsageError
 
@@ -155,7 +156,20 @@ async def aside(work: Callable[[], _T], size: int) -> _T:
     Raises:
         Exception: Whatever `work` raised.
     """
-    return work() if size <= INLINE else await asyncio.to_thread(work)
+    return work() if size <= INLINE else await beside_the_loop(work)
+
+
+async def beside_the_loop(work: Callable[..., _T], *arguments: object) -> _T:
+    """Do `work` in a thread, so that the loop goes on meanwhile; where there are no threads, here and now.
+
+    Args:
+        work: Must touch nothing that the loop changes meanwhile.
+        *arguments: Its own.
+
+    Raises:
+        Exception: Whatever `work` raised.
+    """
+    return await asyncio.to_thread(work, *arguments) if has_threads() else work(*arguments)
 
 
 # -- code of other people -----------------------------------------------------------------------------------------

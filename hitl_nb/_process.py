@@ -116,6 +116,17 @@ def _glimpse(value: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
+def in_a_browser() -> bool:
+    """Whether this Python runs in a page of a browser (Pyodide, as in JupyterLite)."""
+    return sys.platform == "emscripten"
+
+
+def has_threads() -> bool:
+    """Whether this Python can start a thread; one in a page cannot, unless it was built for it."""
+    built = getattr(sys, "_emscripten_info", None)
+    return built is None or bool(built.pthreads)
+
+
 # -- who sits here, and at which notebook -------------------------------------------------------------------------
 
 

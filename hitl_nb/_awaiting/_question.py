@@ -131,7 +131,7 @@ async def over(task: asyncio.Future[Any], pending: Callable[[], list[Call]], lin
         if waiting := pending():
             raise LoopBlockedError(
                 f"`{waiting[0].name}` is not answered yet, and this kernel takes no click while a cell awaits. Nothing "
-                f"is lost: answer its card first, then run this cell again: {line}"
+                f"is lost: answer its card first (`hitl_nb.pending()` shows it again), then run this cell again: {line}"
             )
         await asyncio.wait([task], timeout=TICK)
 

@@ -14,7 +14,7 @@ import ipywidgets
 import traitlets
 
 from hitl_nb._calls import Call
-from hitl_nb._limits import words_of
+from hitl_nb._limits import beside_the_loop, words_of
 from hitl_nb._text import logger, visible
 from hitl_nb.cards._figures import drawn_of, figure_words, figures_in, live, load, maker_of, picture_of_figure
 from hitl_nb.cards._registry import all_cards, script, style
@@ -193,7 +193,7 @@ class Figures:
             self._slots.mount(call.occurrence, ipywidgets.VBox(boxes))
         await asyncio.sleep(_FIRST)
         for _, figure in found:
-            picture = await asyncio.to_thread(picture_of_figure, figure)
+            picture = await beside_the_loop(picture_of_figure, figure)
             kept = picture if isinstance(picture, list) else ["em", {}, f"{figure_words(figure)}. {picture}"]
             drawn_of(call)[id(figure)] = [kept]
             self._redraw(call)
@@ -204,7 +204,7 @@ class Figures:
         try:
             if maker is None or call.decided:
                 return []
-            await asyncio.to_thread(load, maker)
+            await beside_the_loop(load, maker)
             widget = live(figure)
         except Exception as error:
             why = f"`{error.name}` is not installed" if isinstance(error, ImportError) else words_of(error)

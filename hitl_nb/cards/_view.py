@@ -20,6 +20,7 @@ from IPython.display import display, update_display
 from hitl_nb._calls import Call, Handle
 from hitl_nb._kernel import current_kernel, in_next_cell, marimo_notebook
 from hitl_nb._limits import contained, words_of
+from hitl_nb._process import has_threads
 from hitl_nb._transcript import CallEntry, Entry, NoteEntry, StateEntry, ToolEntry, Transcript
 from hitl_nb.cards._clicks import Talk
 from hitl_nb.cards._protocol import Messages, call_item, headline_of, item_of, takes_clicks
@@ -113,7 +114,7 @@ class RunView:
         self.displayed: Callable[[], object] = lambda: None
         """Called when it was put into a cell."""
         self._shown_again = False
-        self._saving: threading.Timer | None = None
+        self._saving: threading.Timer | asyncio.TimerHandle | None = None
         self._calm = CALM
         self._unseen: dict[str, tuple[Updates, int]] = {}
         self.follow(transcript)
@@ -369,14 +370,17 @@ class RunView:
     def _save_decided(self) -> None:
         """Put what is decided into the document soon: a notebook may be saved in the middle of a run.
 
-        By a clock of its own, since what runs next may block the loop.
+        By a clock of its own, since what runs next may block the loop; by the loop's where there are no threads.
         """
         self._save_no_more()
         if self._displayed and not self._open:
             context = copy_context()
-            self._saving = threading.Timer(self._calm, lambda: context.run(self._save))
-            self._saving.daemon = True
-            self._saving.start()
+            if not has_threads():
+                self._saving = asyncio.get_running_loop().call_later(self._calm, self._save, context=context)
+                return
+            timer = self._saving = threading.Timer(self._calm, lambda: context.run(self._save))
+            timer.daemon = True
+            timer.start()
 
     def _save(self) -> None:
         if not self._open:

@@ -7,6 +7,7 @@ from threading import Thread
 from typing import Any, Final
 
 from hitl_nb._calls import equal, print_of
+from hitl_nb._process import has_threads
 from hitl_nb.data._cells import EDITABLE
 from hitl_nb.data._frames import Frame, RecordsFrame, is_records
 from hitl_nb.data._libraries import ArrowFrame, PandasFrame, PolarsFrame
@@ -28,8 +29,10 @@ class Table:
         self.frame: Frame = _snapshot_of(given)
         self._first: Future[tuple[str, bool]] = Future()
         self._checked: bool | None = None
-        # A thread of its own: a million rows are read while the first of them are on screen.
-        Thread(target=self._read, daemon=True, name="hitl_nb: reading a table").start()
+        if has_threads():  # one of its own: a million rows are read while the first of them are on screen
+            Thread(target=self._read, daemon=True, name="hitl_nb: reading a table").start()
+        else:
+            self._read()
 
     def _read(self) -> None:
         try:

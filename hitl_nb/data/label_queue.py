@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from hitl_nb._calls import Call, Handle
+from hitl_nb._limits import beside_the_loop
 from hitl_nb._text import HIDDEN, visible_tree, warning_in
 from hitl_nb.cards import Card, Row, argument_rows, markdown, names_of, value_of, visible
 from hitl_nb.data._batch import Batch, Show
@@ -160,12 +161,12 @@ class LabelQueue(Card):
         match asked.get("op"):
             case "open":
                 async with self._busy:
-                    done = await asyncio.to_thread(self._begun)
+                    done = await beside_the_loop(self._begun)
                 return {**done.drawn(), **self._head(), "have": done.done.get(str(asked.get("kept")), 0)}
             case "items":
                 return {"items": await self._items(asked.get("at"))}
             case "find":
-                return {"at": await asyncio.to_thread(self._find, str(asked.get("text")))}
+                return {"at": await beside_the_loop(self._find, str(asked.get("text")))}
             case "log":
                 if not open_to:
                     raise InvalidValue("Somebody else is asked now. What is not saved yet does not count.")
@@ -216,7 +217,7 @@ class LabelQueue(Card):
     # -- what was pressed ---------------------------------------------------------------------------------
 
     async def _log(self, sent: Mapping[str, object]) -> dict[str, Any]:
-        done = await asyncio.to_thread(self._begun)
+        done = await beside_the_loop(self._begun)
         number, new, refused = self._new(done, sent)
         journal = self._journal
         if new and journal is not None:

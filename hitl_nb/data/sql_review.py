@@ -6,7 +6,6 @@ promise of a preview comes from its connection, which we open ourselves, read-on
 transaction that is rolled back. Each is given one statement and a few seconds.
 """
 
-import asyncio
 import logging
 import sqlite3
 import threading
@@ -20,6 +19,7 @@ from typing import Any, ClassVar, Final
 
 from hitl_nb._calls import Call
 from hitl_nb._library import library
+from hitl_nb._limits import beside_the_loop
 from hitl_nb._secrets import MASK, is_secret_name, masked
 from hitl_nb.cards import Plain, Row, argument_rows, code, names_of, row_props, value_of
 from hitl_nb.data._cells import cell_of, text_of
@@ -349,7 +349,7 @@ class SqlReview(Plain):
 
     async def prepare(self) -> None:
         """Look into the statement, and run what only reads, read-only, for its first rows."""
-        hint = await asyncio.to_thread(self._hint)  # the first look loads the parser
+        hint = await beside_the_loop(self._hint)  # the first look loads the parser
         if self._database is None:
             return
         if not hint.reads:
@@ -357,7 +357,7 @@ class SqlReview(Plain):
             return
         try:
             parameters = value_of(self.call.args, self._params)
-            self._preview = await asyncio.to_thread(self._database.preview, self._statement(), parameters)
+            self._preview = await beside_the_loop(self._database.preview, self._statement(), parameters)
         except Exception as error:  # whatever a driver raises: the statement can be read, and decided on, all the same
             self._without = f"not possible: {_first_line(error)}"
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from pydantic import BaseModel
 
 from hitl_nb._calls import NOT_ACCEPTED, Call, accepted_as, confirmed
+from hitl_nb._limits import beside_the_loop
 from hitl_nb.cards import Card, Plain, Row, argument_rows, card_of, names_of, value_of, visible
 from hitl_nb.data._answer import TableAnswer, TableType
 from hitl_nb.data._draft import Draft, Looked
@@ -136,7 +137,7 @@ class TableReview(Card):
             InvalidValue: It cannot be given.
         """
         async with self._busy:
-            return await asyncio.to_thread(self._replied, asked, open_to)
+            return await beside_the_loop(self._replied, asked, open_to)
 
     def _replied(self, asked: Mapping[str, Any], open_to: bool) -> dict[str, Any]:
         draft = self._draft()
@@ -168,7 +169,7 @@ class TableReview(Card):
 
     async def confirming(self) -> None:
         """Read the table once more, beside the loop, before an answer is decided on."""
-        await asyncio.to_thread(self._draft().table.check)
+        await beside_the_loop(self._draft().table.check)
 
     def decide(self, value: Any) -> bool:
         """Answer with what was done.

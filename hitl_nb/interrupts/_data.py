@@ -3,7 +3,6 @@
 Of many open questions at one table each is answered by itself, with a row of its own in the journal.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any, Never, TypeVar, Unpack, overload
 
 from hitl_nb._awaiting import Unasked, Words, line_of
 from hitl_nb._calls import CHANGED, Call, Handle, Kind
+from hitl_nb._limits import beside_the_loop
 from hitl_nb._schema import validator_for
 from hitl_nb._tools import Renderer
 from hitl_nb.cards import BatchReview, answer_of_yes
@@ -237,12 +237,12 @@ def _asked_about(
 async def _decided(call: Call, table: Table, options: Options) -> object:
     shown = Shown(table, call)
     if options.key is not None:
-        shown["content"] = (await asyncio.to_thread(table.content))[0]
+        shown["content"] = (await beside_the_loop(table.content))[0]
     elif table.holds_objects:
-        await asyncio.to_thread(table.content)  # before anybody sees them: they can change without the frame
+        await beside_the_loop(table.content)  # before anybody sees them: they can change without the frame
     answer = await decided(call, shown, options)
     # What was edited is made of what was shown; what was left alone is the frame itself.
-    if isinstance(answer, TableAnswer) and answer.untouched and await asyncio.to_thread(table.has_changed):
+    if isinstance(answer, TableAnswer) and answer.untouched and await beside_the_loop(table.has_changed):
         raise ChangedWhileWaiting(f"`{call.message}` cannot be approved: {CHANGED}. Nothing was approved.", call)
     return answer
 

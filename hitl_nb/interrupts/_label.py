@@ -1,6 +1,5 @@
 """Labels for many items at one key each: gone on with after a restart, by several people, each in their own time."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, Unpack, overload
@@ -9,6 +8,7 @@ from typing_extensions import TypeVar
 
 from hitl_nb._awaiting import Unasked, Words, line_of
 from hitl_nb._calls import CHANGED, Call, Handle, Kind
+from hitl_nb._limits import beside_the_loop
 from hitl_nb._tools import Renderer
 from hitl_nb.data import Batch, Disputed, LabelQueue, Labels, LabelsType, Queued, Show
 from hitl_nb.errors import ChangedWhileWaiting, UsageError
@@ -171,19 +171,19 @@ async def _decided(call: Call, batch: Batch, options: Options) -> object:
     key, journal = options.key, journal_here(options.people)
     shown = Queued(batch, call, key)
     if key is not None:
-        shown["content"] = await asyncio.to_thread(lambda: batch.content)
+        shown["content"] = await beside_the_loop(lambda: batch.content)
     if key is not None and journal is not None:
         batch.passes = partial(_passes, journal, key, batch)
-        await asyncio.to_thread(_check_same, journal, key, batch)
+        await beside_the_loop(_check_same, journal, key, batch)
     answer = await decided(call, shown, options)
     if not isinstance(answer, Labels):
         return answer
-    if await asyncio.to_thread(batch.has_changed):
+    if await beside_the_loop(batch.has_changed):
         raise ChangedWhileWaiting(
             f"`{call.message}` cannot be answered: {CHANGED}. The labels that were given are in the journal.", call
         )
     if key is not None and journal is not None:
-        await asyncio.to_thread(_keep, call, answer, batch, journal, key)
+        await beside_the_loop(_keep, call, answer, batch, journal, key)
     return answer
 
 

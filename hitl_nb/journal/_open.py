@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from hitl_nb._process import notebook_folder, started_with, warn_of_later
+from hitl_nb._process import in_a_browser, notebook_folder, started_with, warn_of_later
 from hitl_nb.errors import JournalError, UsageError
 from hitl_nb.journal._journal import Journal
 from hitl_nb.journal._place import FILE, FOLDER, default_path
@@ -37,6 +37,7 @@ _files: weakref.WeakValueDictionary[Path | str, Journal] = weakref.WeakValueDict
 _memory: list[Journal] = []
 _instead: list[Journal] = []
 _used: "list[UsedJournal]" = []
+_told: set[str] = set()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -89,7 +90,9 @@ class UsedJournal:
         if _used:
             return _used[-1].words
         named = started_with(VARIABLE).strip()
-        return f"{VARIABLE}={_in_words(named)}" if named else f"{FOLDER}/{FILE}"
+        if named:
+            return f"{VARIABLE}={_in_words(named)}"
+        return "memory" if in_a_browser() else f"{FOLDER}/{FILE}"
 
 
 def _in_words(value: object) -> str:
@@ -129,7 +132,8 @@ def open_journal(value: AnyJournal = DEFAULT) -> Journal | None:
                                     ``.hitl_nb/journal.sqlite`` beside the notebook
     ==============================  =================================================================
 
-    Where the folder of the notebook cannot be written, nothing given means memory, with a warning.
+    Where the folder of the notebook cannot be written, nothing given means memory, with a warning; likewise in a page
+    of a browser (JupyterLite), whose files take no database.
 
     Raises:
         JournalError: The file cannot be opened.
@@ -177,11 +181,11 @@ def _beside_the_notebook() -> Journal:
     try:
         return _in_file(default_path())
     except JournalError as error:
-        warnings.warn(
-            f"{error} Until then decisions are kept in memory only and are lost with the kernel "
-            f"(`{VARIABLE}=memory` says that this is meant).",
-            stacklevel=5,
-        )
+        meant = "" if in_a_browser() else f" (`{VARIABLE}=memory` says that this is meant)"
+        said = f"{error} Until then decisions are kept in memory only and are lost with the kernel{meant}."
+        if said not in _told:  # Python itself says it once a line, and each kind of question has another one
+            _told.add(said)
+            warnings.warn(said, stacklevel=5)
         return _in_memory()
 
 

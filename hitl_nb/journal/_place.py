@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from hitl_nb._process import notebook_folder
+from hitl_nb._process import in_a_browser, notebook_folder
 from hitl_nb._text import logger
 from hitl_nb.errors import JournalError
 
@@ -39,6 +39,13 @@ _MOUNTS = Path("/proc/self/mounts")
 _REMOTE: Final = frozenset("nfs nfs3 nfs4 cifs smb2 smb3 smbfs 9p afs ceph lustre glusterfs gpfs beegfs drvfs".split())
 
 
+IN_A_PAGE: Final = (
+    "The files of a page (JupyterLite) take no database, so no journal is kept beside the notebook; what is decided is "
+    'in the notebook, once it is saved. `hitl_nb.use(journal="memory")` says that this is meant.'
+)
+"""SQLite fails on them in one way or another ("disk I/O error", "malformed"), and would leave its files behind."""
+
+
 def default_path() -> Path:
     """Return the path of the journal beside the notebook, in a folder that explains itself and is the user's alone.
 
@@ -46,8 +53,10 @@ def default_path() -> Path:
     to another user, was not made by us for this user: who put it there would read, or write, what is decided here.
 
     Raises:
-        JournalError: The folder cannot be made, or is not to be trusted.
+        JournalError: The folder cannot be made, or is not to be trusted; or there is none that would take a database.
     """
+    if in_a_browser():
+        raise JournalError(IN_A_PAGE)
     folder = Path(FOLDER)
     try:
         folder = notebook_folder() / FOLDER

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from hitl_nb._process import in_a_browser
 from hitl_nb.errors import JournalError
 from hitl_nb.journal._file import File, FileBell
 from hitl_nb.journal._store import (
@@ -219,8 +220,10 @@ class SqliteStore(LinkedStore):
         if isinstance(error, Exception) and not isinstance(error, self._ours):
             return error
         explained = JournalError(
-            f"The journal `{self._words}` cannot be used: {error or type(error).__name__}. Write "
-            "`Journal('/another/path/journal.sqlite')`, or `Session(..., journal=None)` to do without one."
+            f"The journal `{self._words}` cannot be used: {error or type(error).__name__}. "
+            + ("The files of a page (JupyterLite) take no database. " if in_a_browser() else "")
+            + f"Write `Journal({'memory' if in_a_browser() else '/another/path/journal.sqlite'!r})`, "
+            "or `Session(..., journal=None)` to do without one."
         )
         explained.__cause__ = error
         return explained

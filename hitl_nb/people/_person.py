@@ -19,7 +19,7 @@ from hitl_nb._kernel import (
     marimo_notebook,
     refuse_capture,
 )
-from hitl_nb._process import not_believed, shell, user_name
+from hitl_nb._process import in_a_browser, not_believed, shell, user_name
 from hitl_nb._transcript import CallEntry, Transcript
 from hitl_nb._waiting import TICK, until_decided
 from hitl_nb.errors import NoHumanError
@@ -116,7 +116,7 @@ def _not_drawn() -> str:
     """What to do where a front end is likely and has drawn nothing."""
     if in_voila():
         return _in_voila()
-    if sys.platform == "emscripten":
+    if in_a_browser():
         return f"use two cells: {_TWO_LINES}"
     # A kernel cannot tell the two from each other: either way there is no browser half in the page.
     return (
@@ -251,7 +251,8 @@ class NotebookPerson:
     async def _answered(self, view: "RunView", call: Call) -> None:
         foreground = view.is_awaited(call)
         if foreground and delivery() == "unknown":
-            raise NoHumanError(nobody_answered(call, _IN_A_TASK if in_voila() else _TWO_CELLS, here=_in_voila()))
+            why, here = (_IN_A_TASK, _in_voila()) if in_voila() else (_TWO_CELLS, "the two cells, here and now")
+            raise NoHumanError(nobody_answered(call, why, here=here))
         answer = asyncio.ensure_future(until_decided(call))
         lost = asyncio.ensure_future(view.lost.wait())
         try:
