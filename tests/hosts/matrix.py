@@ -26,7 +26,7 @@ from xml.etree import ElementTree
 from packaging.version import Version
 
 from tests.conftest import REPO
-from tests.hosts import marimo_pages, pages, programs, raw, serving
+from tests.hosts import lite, marimo_pages, pages, programs, raw, serving
 from tests.hosts.cell import Cell
 from tests.kernel import environments
 from tests.lab.lab import HOST
@@ -174,6 +174,7 @@ GROUPS: dict[str, dict[str, Callable[[], dict[str, Cell]]]] = {
         "Notebook 7": partial(_lab, "notebook"),
         "nbclassic": pages.nbclassic,
         "Voila": pages.voila,
+        "JupyterLite": lite.looked_at,
         "marimo edit": partial(marimo_pages.looked_at, "edit"),
         "marimo run": partial(marimo_pages.looked_at, "run"),
     },
@@ -201,13 +202,19 @@ CHEAP = ("nbclient (`jupyter execute`)", "ipython", "a script", "ipykernel 7.4.0
 KNOWN: dict[tuple[str, str], str] = {
     ("xeus-python", "stop"): "xeus-python 0.19 itself ends at the stop button, whatever runs (a `time.sleep`, too). "
     "Nothing waits there for long: a cell that would is refused in words.",
+    ("JupyterLite", "reload"): "Its kernel is in the page and goes with it. What was decided is in the notebook, once "
+    "it is saved; what was open has no answer: run its cells again, and it is asked anew.",
 }
 """Why a host fails in a situation, by both, and what to do instead; for what is not ours to mend."""
 
+NOTES = {
+    "JupyterLite": "`%pip install hitl-nb`, then two cells: `q = approve(...).start()`, and `await q` in a later one. "
+    "Run without the net: Pyodide from npm, packages from PyPI. Of rpds-py PyPI has no wheel for WebAssembly, "
+    "Pyodide's own server does; something of ours stands in for it here, and `approve` does not load it.",
+}
+"""What is to be known of a row."""
+
 NOT_RUN = {
-    "JupyterLite": "not run: PyPI has no wheel for WebAssembly of pydantic-core (only a placeholder, 0.0.1) nor of "
-    "rpds-py; they come from Pyodide's own server, which a machine without a way out does not reach. Two cells there: "
-    "`q = approve(...).start()`, and `await q` in a later one.",
     "VS Code, Colab": "not run themselves: the rows “main shell only” are kernels behind a client that sends as they "
     "do, 6.17.1 with Colab's IPython 7.34.",
 }
@@ -239,7 +246,7 @@ def table(found: Found) -> str:
     kinds = {kind: {host: found[host] for host in hosts if host in found} for kind, hosts in GROUPS.items()}
     tables = [rows(kind, hosts) for kind, hosts in kinds.items() if hosts]
     notes = [f"({number}) {why}" for number, why in enumerate(reasons, 1)]
-    return "\n\n".join([*tables, *notes, *(f"{host}: {why}" for host, why in NOT_RUN.items())])
+    return "\n\n".join([*tables, *notes, *(f"{host}: {why}" for host, why in (NOTES | NOT_RUN).items())])
 
 
 def unexplained(found: Found) -> list[str]:
