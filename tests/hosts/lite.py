@@ -297,6 +297,7 @@ CELLS = {
     **_cells("early", "early = approve('Too early?').start()", "print('it is', await early)"),
     **_cells("again", "again = approve('Once more?').start()", "print('it is', await again)"),
     **_cells("clear", "clear = approve('Cleared?').start()", "print('it is', await clear)", "pending()"),
+    **_cells("restart", "restart = approve('Restarted?').start()", "print('it is', await restart)"),
     **_cells("reload", "reload = approve('Reloaded?').start()", "print('it is', await reload)"),
 }
 
@@ -342,6 +343,20 @@ async def _cleared(page: Page) -> Cell:
     await click(page, "Cleared?")
     answered = _yes(await run(page, "clear-1"))
     return _refused(said) if answered.found == "yes" else answered
+
+
+async def _restarted(page: Page) -> Cell:
+    await run(page, "restart-0")
+    card = page.get_by_role("group", name="Restarted?", exact=True)
+    await expect(card).to_be_visible(timeout=PATIENCE)
+    await page.evaluate("() => (lab.watchRestart(), lab.command('kernelmenu:restart'))")
+    await page.get_by_role("button", name="Confirm Kernel Restart").click()
+    await page.wait_for_function("() => lab.restarted && lab.kernelIs('idle')", timeout=PATIENCE)
+    await expect(card).to_contain_text("Disconnected", timeout=PATIENCE)
+    await run(page, "install")
+    await run(page, "restart-0")
+    await click(page, "Restarted?")
+    return _yes(await run(page, "restart-1"))
 
 
 async def _opened_again(page: Page) -> Cell:
@@ -393,6 +408,7 @@ SITUATIONS: dict[str, Callable[[Page], Awaitable[Cell]]] = {
     "awaited before the click": _too_early,
     "re-run": _run_again,
     "clear": _cleared,
+    "restart": _restarted,
     "save and reopen": _opened_again,
     "reload": _reloaded,
 }
