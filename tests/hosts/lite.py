@@ -119,9 +119,9 @@ def _download_wheels(bin_: Path, home: Path, names: list[str]) -> None:
     ).stdout.split()
     platform = ["--platform", f"pyemscripten_{info['abi_version']}_wasm32", "--implementation", "cp"]
     python = ["--python-version", f"{major}.{minor}", "--abi", f"cp{major}{minor}"]
-    download = [bin_ / "python", "-m", "pip", "--quiet", "download", "--no-deps", "--only-binary=:all:"]
+    download = [str(bin_ / "python"), "-m", "pip", "--quiet", "download", "--no-deps", "--only-binary=:all:"]
     there = [each for each in found if not each.startswith("rpds-py==")]
-    subprocess.run([*download, *platform, *python, "--dest", home / "wheels", *there], check=True)
+    subprocess.run([*download, *platform, *python, "--dest", str(home / "wheels"), *there], check=True)
     _write_wheel(home / "wheels", "rpds", next(each for each in found if each not in there), RPDS)
 
 
