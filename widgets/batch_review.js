@@ -1,6 +1,6 @@
 // Many open questions as one table: each is approved, declined, or left open. Nothing is ticked beforehand.
 
-import { div, h, uid, write } from "./kit.js";
+import { div, fillRows, h, keyedRows, uid, write, writeOrHide } from "./kit.js";
 import { drawTree } from "./tree.js";
 
 /**
@@ -36,8 +36,6 @@ export default {
     let now = { approve: [], decline: [] };
     /** @type {BatchProps | undefined} */
     let drawn;
-    /** @type {(() => void)[]} */
-    let updates = [];
     const button = (/** @type {() => void} */ onclick) => h("button", { type: "button", class: "hitl-link", onclick });
     const yes = button(() => drawn && change({ approve: union(now.approve, batchTogether(drawn)), decline: now.decline.filter((id) => !batchTogether(/** @type {BatchProps} */ (drawn)).includes(id)) }));
     const no = button(() => drawn && change({ approve: [], decline: batchAll(drawn) }));
@@ -50,6 +48,7 @@ export default {
       if (on) rest[word] = [...rest[word], id];
       change(rest);
     };
+    const drawGroups = keyedRows(list, batchKey, () => batchTable(set, () => now));
     body.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
       const at = /** @type {HTMLInputElement} */ (event.target);
@@ -60,12 +59,8 @@ export default {
     });
     return (props, draft) => {
       now = draft ?? now;
-      if (JSON.stringify(drawn) !== JSON.stringify(props)) {
-        const made = props.groups.map((/** @type {BatchGroup} */ group) => batchTable(group, set, () => now));
-        updates = made.flatMap((/** @type {any} */ each) => each.updates);
-        list.replaceChildren(...made.map((/** @type {any} */ each) => each.el));
-      }
       drawn = props;
+      drawGroups(props.groups);
       const [together, everything] = [batchTogether(props).length, batchAll(props).length];
       write(tools.firstChild, `${everything} ${everything === 1 ? "question" : "questions"}`);
       write(yes, `Approve all ${together}${together < everything ? " that are not of high risk" : ""}`);
@@ -74,7 +69,6 @@ export default {
       yes.hidden = together < 2;
       no.hidden = everything < 2;
       none.hidden = !now.approve.length && !now.decline.length;
-      updates.forEach((update) => update());
     };
   },
 };
@@ -82,41 +76,68 @@ export default {
 /** @param {string[]} first @param {string[]} second */
 const union = (first, second) => [...new Set([...first, ...second])];
 
+/** What a group is called, within one card. @param {BatchGroup} group */
+const batchKey = ({ title, high }) => `${high} ${title}`;
+
 /**
- * @param {BatchGroup} group
  * @param {(id: string, word: "approve" | "decline", on: boolean) => void} set
  * @param {() => BatchDraft} now
  */
-function batchTable({ title, high, columns, rows }, set, now) {
-  /** @type {(() => void)[]} */
-  const updates = [];
+function batchTable(set, now) {
   const titleId = uid();
-  const head = h("tr", {}, ...["Approve", "Decline", ...columns].map((text) => h("th", { scope: "col", dir: "auto", text })));
-  const body = rows.map((row) => {
-    const nameId = uid();
-    const line = h("tr", {});
-    for (const word of /** @type {const} */ (["approve", "decline"])) {
-      const box = h("input", { type: "checkbox", class: "hitl-box", "data-word": word, "aria-labelledby": `${nameId}-${word} ${titleId} ${nameId}` });
-      const spoken = h("span", { class: "hitl-spoken", id: `${nameId}-${word}`, text: word });
-      box.disabled = word === "approve" && Boolean(row.why);
-      box.addEventListener("change", () => set(row.id, word, box.checked));
-      updates.push(() => {
-        box.checked = now()[word].includes(row.id);
-        line.dataset.chosen = now().approve.includes(row.id) ? "on" : now().decline.includes(row.id) ? "off" : "";
-      });
-      line.append(h("td", { class: "hitl-batch-box" }, box, spoken));
-    }
-    const cells = row.cells.map((cell) => {
-      const text = h("div", { dir: "auto", class: "hitl-tree" });
-      if (cell) drawTree(text, cell.tree ?? [cell.text ?? ""]);
-      return h("td", { class: "hitl-batch-cell" }, text);
-    });
-    (cells[0] ?? line.firstChild).id = nameId;
-    if (row.why) cells[cells.length - 1]?.append(h("p", { class: "hitl-change", text: row.why }));
-    line.append(...cells);
-    return line;
-  });
-  const name = h("caption", { class: "hitl-batch-title", id: titleId, dir: "auto", text: `${title}${high ? " – high risk" : ""}` });
-  const table = h("table", { class: "hitl-batch-table" }, name, h("thead", {}, head), h("tbody", {}, ...body));
-  return { el: h("div", { class: "hitl-batch-group", "data-high": String(high), tabindex: "0", role: "region", "aria-labelledby": titleId }, table), updates };
+  const name = h("caption", { class: "hitl-batch-title", id: titleId, dir: "auto" });
+  const head = h("tr");
+  const body = h("tbody");
+  const lines = keyedRows(body, (/** @type {BatchRow} */ row) => row.id, ({ id }) => batchLine(id, titleId, set, now));
+  const table = h("table", { class: "hitl-batch-table" }, name, h("thead", {}, head), body);
+  const el = h("div", { class: "hitl-batch-group", tabindex: "0", role: "region", "aria-labelledby": titleId }, table);
+  const update = (/** @type {BatchGroup} */ { title, high, columns, rows }) => {
+    el.dataset.high = String(high);
+    write(name, `${title}${high ? " – high risk" : ""}`);
+    fillRows(head, ["Approve", "Decline", ...columns], () => h("th", { scope: "col", dir: "auto" }), write);
+    lines(rows);
+  };
+  return { el, update };
 }
+
+/**
+ * One question.
+ * @param {string} id
+ * @param {string} titleId  what the table is called
+ * @param {(id: string, word: "approve" | "decline", on: boolean) => void} set
+ * @param {() => BatchDraft} now
+ */
+function batchLine(id, titleId, set, now) {
+  const nameId = uid();
+  const boxes = /** @type {const} */ (["approve", "decline"]).map((word) => {
+    const box = h("input", { type: "checkbox", class: "hitl-box", "data-word": word, "aria-labelledby": `${nameId}-${word} ${titleId} ${nameId}` });
+    box.addEventListener("change", () => set(id, word, box.checked));
+    return box;
+  });
+  const el = h("tr", {}, ...boxes.map((box) => batchBox(box, nameId)));
+  /** @type {HTMLElement[]} */
+  let cells = [];
+  const why = h("p", { class: "hitl-change" });
+  const update = (/** @type {BatchRow} */ row) => {
+    const [approve, decline] = boxes;
+    approve.checked = now().approve.includes(id);
+    decline.checked = now().decline.includes(id);
+    approve.disabled = Boolean(row.why);
+    el.dataset.chosen = approve.checked ? "on" : decline.checked ? "off" : "";
+    while (cells.length > row.cells.length) cells.pop()?.remove();
+    while (cells.length < row.cells.length) el.append((cells = [...cells, batchCell()])[cells.length - 1]);
+    row.cells.forEach((cell, at) => drawTree(/** @type {Element} */ (cells[at].firstChild), cell ? (cell.tree ?? [cell.text ?? ""]) : []));
+    (cells[0] ?? el.firstChild).id = nameId;
+    writeOrHide(why, row.why);
+    cells[cells.length - 1]?.append(why);
+  };
+  return { el, update };
+}
+
+/** @param {HTMLElement} box @param {string} nameId */
+function batchBox(box, nameId) {
+  const word = box.dataset.word ?? "";
+  return h("td", { class: "hitl-batch-box" }, box, h("span", { class: "hitl-spoken", id: `${nameId}-${word}`, text: word }));
+}
+
+const batchCell = () => h("td", { class: "hitl-batch-cell" }, h("div", { dir: "auto", class: "hitl-tree" }));

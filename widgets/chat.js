@@ -2,7 +2,7 @@
 //
 // What a person writes is the browser's until the kernel has taken it: nothing from there writes into the box.
 
-import { explain, h, link, uid, write, writeOrHide } from "./kit.js";
+import { explain, h, keyedRows, link, uid, write, writeOrHide } from "./kit.js";
 
 /** @typedef {{ el: HTMLElement, update: () => void }} ChatPart */
 
@@ -54,10 +54,12 @@ export function drawComposer(store, key) {
     store.hold(key, {});
   };
   box.value = kept.text;
-  if (kept.focused) requestAnimationFrame(() => box.focus({ preventScroll: true }));
+  if (kept.focused) requestAnimationFrame(() => chatTyping() || box.focus({ preventScroll: true }));
   box.addEventListener("focus", () => (kept.focused = true));
   box.addEventListener("blur", () => setTimeout(() => box.isConnected && (kept.focused = document.activeElement === box)));
   const item = () => store.items.get(key);
+  const offer = chatButtons(suggestions, (at) => say(item().suggestions[at].message, "send"));
+  const attach = chatButtons(attached, (at) => ask({ do: "detach", at }));
 
   const ask = async (/** @type {any} */ body) => {
     sending = true;
@@ -121,20 +123,26 @@ export function drawComposer(store, key) {
     retry.hidden = edit.hidden = editing || !last;
     retry.disabled = edit.disabled = sending;
     cancel.hidden = !editing;
-    chatButtons(suggestions, busy || editing ? [] : words.map((/** @type {any} */ each) => each.title), (at) => say(words[at].message, "send"));
-    chatButtons(attached, names.map((/** @type {string} */ name) => `${name} ✕`), (at) => ask({ do: "detach", at }));
+    offer(busy || editing ? [] : words.map((/** @type {any} */ each) => each.title));
+    attach(names.map((/** @type {string} */ name) => `${name} ✕`));
   };
   return { el, update };
 }
 
-/** @param {HTMLElement} el @param {string[]} words @param {(at: number) => void} press */
-function chatButtons(el, words, press) {
-  el.hidden = words.length === 0;
-  if (JSON.stringify(words) === el.dataset.words) return;
-  el.dataset.words = JSON.stringify(words);
-  el.replaceChildren(
-    ...words.map((text, at) => h("button", { type: "button", class: "hitl-button", text, onclick: () => press(at) })),
-  );
+/** Is somebody typing somewhere? In another view of this chat, perhaps. */
+const chatTyping = () => document.activeElement?.matches("input, textarea, select");
+
+/** A button for each of some words. @param {HTMLElement} el @param {(at: number) => void} press gets which it is by then */
+function chatButtons(el, press) {
+  const draw = keyedRows(el, (/** @type {string} */ words) => words, (text) => {
+    const onclick = () => press([...el.children].indexOf(button));
+    const button = h("button", { type: "button", class: "hitl-button", text, onclick });
+    return { el: button, update: () => {} };
+  });
+  return (/** @type {string[]} */ words) => {
+    draw(words);
+    el.hidden = words.length === 0;
+  };
 }
 
 /**

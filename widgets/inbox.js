@@ -3,7 +3,7 @@
 // To the widget this is anywidget's model: what it sends goes up by POST, what it hears comes down as server-sent events.
 // Both may fail at any time; the run's store asks again, and sends an answer again until it is acknowledged.
 
-import { h, write, writeOrHide } from "./kit.js";
+import { fillRows, h, write, writeOrHide } from "./kit.js";
 import run from "./run.js";
 
 /**
@@ -66,18 +66,19 @@ function drawCounts({ user, open, high, to: everybody }) {
   write(count, `${open} open${high ? `, ${high} of high risk` : ""}`);
   none.hidden = open > 0;
   together.hidden = open < 2;
-  names.replaceChildren(...[user, ...everybody.map(([, value]) => value)].filter(Boolean).map((value) => h("option", { value })));
+  const called = [user, ...everybody.map(([, value]) => value)].filter(Boolean);
+  fillRows(names, called, () => h("option"), (option, value) => (option.value = value));
   const mine = query.get("to") ?? "";
   const all = everybody.reduce((sum, [, , each]) => sum + each, 0);
   /** @type {[string, string, number | undefined][]} */
   const options = [["Everybody", "", all], ...everybody.filter(([, value]) => value)];
   if (!options.some(([, value]) => value === mine)) options.push([mine, mine, undefined]);
   if (to === document.activeElement) return; // it may be open
-  to.replaceChildren(
-    ...options.map(([shown, value, each]) =>
-      h("option", { value, text: each === undefined ? shown : `${shown} (${each})`, selected: value === mine }),
-    ),
-  );
+  fillRows(to, options, () => h("option"), (option, [shown, value, each]) => {
+    option.value = value;
+    write(option, each === undefined ? shown : `${shown} (${each})`);
+    option.selected = value === mine;
+  });
 }
 
 // -- the model

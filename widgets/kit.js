@@ -78,13 +78,21 @@ export function remembered(make) {
 }
 
 /**
- * Let `parent` hold exactly `els`, in order. Only what is out of place is moved: a moved element loses the focus.
+ * Let `parent` hold exactly `els`, in order. Only what is out of place is moved: a moved element loses the focus, and a
+ * press on it. What has the focus stays, and the others go around it.
  * @param {HTMLElement} parent
  * @param {Element[]} els
  */
 export function arrange(parent, els) {
   let before = parent.firstElementChild;
+  const at = document.activeElement;
+  const used = parent.contains(at) ? els.find((el) => el.parentElement === parent && el.contains(at)) : undefined;
   for (const el of els) {
+    while (el === used && before && before !== used) {
+      const next = before.nextElementSibling;
+      parent.append(before);
+      before = next;
+    }
     if (el === before) before = before.nextElementSibling;
     else parent.insertBefore(el, before);
   }
@@ -93,6 +101,32 @@ export function arrange(parent, els) {
     before.remove();
     before = next;
   }
+}
+
+/**
+ * What lets `parent` hold exactly the rows that it gets, one element each, in order. A row that comes again, by its key,
+ * has the same element, whatever has come or gone around it: somebody may be about to press it.
+ * @template T
+ * @param {HTMLElement} parent
+ * @param {(row: T) => string} keyOf
+ * @param {(row: T) => { el: HTMLElement, update: (row: T) => void }} make
+ * @returns {(rows: T[]) => void}
+ */
+export function keyedRows(parent, keyOf, make) {
+  /** @type {Map<string, ReturnType<typeof make>>} */
+  let drawn = new Map();
+  return (rows) => {
+    const before = drawn;
+    drawn = new Map();
+    for (const row of rows) {
+      let key = keyOf(row);
+      while (drawn.has(key)) key += "\n"; // two that are called the same
+      const part = before.get(key) ?? make(row);
+      drawn.set(key, part);
+      part.update(row);
+    }
+    arrange(parent, [...drawn.values()].map(({ el }) => el));
+  };
 }
 
 const KIT_CONTROLS = ":is(input, textarea, select, button):not(:disabled, [hidden], [hidden] *)";

@@ -3,7 +3,7 @@
 // What a person changes goes to the kernel as (path, what was shown, what it is now), never as the whole document: what
 // the agent changes meanwhile elsewhere is not touched. A field in use is not written to.
 
-import { arrange, explain, h, link, uid, write, writeOrHide } from "./kit.js";
+import { arrange, explain, h, keyedRows, link, uid, write, writeOrHide } from "./kit.js";
 
 /**
  * @typedef {{ kind: string, path: any[], at: string, label: string, value?: any, parts?: StateNode[], options?: any[], blank?: any }} StateNode
@@ -31,13 +31,14 @@ export function drawState(store, key) {
   };
   /** @type {StateField | undefined} */
   let root;
+  const drawConflicts = keyedRows(conflicts, (/** @type {any} */ each) => each.path, (each) => stateConflict(each, ask));
   const update = () => {
     const { root: node, conflicts: open, guess: words } = item();
     if (root?.kind !== node.kind) root = undefined;
     root ??= stateField(node, ask);
     root.update(node);
     arrange(body, [root.el]);
-    conflicts.replaceChildren(...open.map((/** @type {any} */ each) => stateConflict(each, ask)));
+    drawConflicts(open);
     writeOrHide(guess, words.length ? `The agent is writing: ${words[0]}` : "");
   };
   writeOrHide(error, "");
@@ -45,16 +46,22 @@ export function drawState(store, key) {
 }
 
 /** @param {any} conflict @param {StateAsk} ask */
-function stateConflict({ path, label, yours, theirs, was }, ask) {
+function stateConflict({ path }, ask) {
   const id = uid();
-  const head = h("p", { id, text: `You and the agent have both changed ${label} (it was ${was}). Yours stands until you decide.` });
-  const take = (/** @type {string} */ words, /** @type {string} */ side) => {
-    const button = h("button", { type: "button", class: "hitl-button", "aria-describedby": id, text: words });
+  const head = h("p", { id });
+  const take = (/** @type {string} */ side) => {
+    const button = h("button", { type: "button", class: "hitl-button", "aria-describedby": id });
     button.addEventListener("click", () => ask({ do: "resolve", path, take: side }));
     return button;
   };
-  const both = h("div", { class: "hitl-actions" }, take(`Keep mine: ${yours}`, "mine"), take(`Take the agent's: ${theirs}`, "theirs"));
-  return h("div", { class: "hitl-warning", role: "group", "aria-labelledby": id }, head, both);
+  const [mine, agents] = [take("mine"), take("theirs")];
+  const both = h("div", { class: "hitl-actions" }, mine, agents);
+  const update = (/** @type {any} */ { label, yours, theirs, was }) => {
+    write(head, `You and the agent have both changed ${label} (it was ${was}). Yours stands until you decide.`);
+    write(mine, `Keep mine: ${yours}`);
+    write(agents, `Take the agent's: ${theirs}`);
+  };
+  return { el: h("div", { class: "hitl-warning", role: "group", "aria-labelledby": id }, head, both), update };
 }
 
 /** @param {StateNode} node @param {StateAsk} ask @returns {StateField} */
@@ -114,12 +121,12 @@ function stateRows(ask) {
   };
   const line = (/** @type {StateField} */ field) => {
     const acts = h("div", { class: "hitl-state-acts" });
-    const row = h("li", { class: "hitl-state-row" }, field.el, acts);
-    row.id = uid();
+    const name = h("span", { class: "hitl-spoken", id: uid() });
+    const row = h("li", { class: "hitl-state-row" }, name, field.el, acts);
     acts.append(
-      link("Move up", row.id, () => moved(place(row), -1), "↑"),
-      link("Move down", row.id, () => moved(place(row), 1), "↓"),
-      link("Remove", row.id, () => change(now.value.filter((/** @type {any} */ _, /** @type {number} */ at) => at !== place(row))), "✕"),
+      link("Move up", name.id, () => moved(place(row), -1), "↑"),
+      link("Move down", name.id, () => moved(place(row), 1), "↓"),
+      link("Remove", name.id, () => change(now.value.filter((/** @type {any} */ _, /** @type {number} */ at) => at !== place(row))), "✕"),
     );
     return row;
   };
@@ -129,6 +136,7 @@ function stateRows(ask) {
     writeOrHide(legend, node.label);
     const fields = stateParts(drawn, node.parts ?? [], ask);
     arrange(list, fields.map((field) => stateLine(lines, field, line)));
+    [...list.children].forEach((row, at) => write(/** @type {HTMLElement} */ (row.firstChild), `${node.label || "Row"} ${at + 1}`));
     for (const field of lines.keys()) if (!fields.includes(field)) lines.delete(field);
     add.ariaLabel = `Add to ${node.label || "the list"}`;
   };

@@ -3,6 +3,7 @@
 class FakeModel {
   sent = []; // what the browser sent, oldest first
   comm_live = true;
+  shown = { seq: 0, live: true, items: new Map() }; // what the kernel has shown so far
   #handlers = new Set();
 
   /** A proxy of its own for each of `initialize` and `render`, without `comm_live`: as anywidget 0.11 does. */
@@ -26,6 +27,10 @@ class FakeModel {
 
   /** A message from the kernel. */
   receive(content) {
+    const { op, seq, live, items = [] } = content;
+    Object.assign(this.shown, { seq, live });
+    if (op === "snapshot") this.shown.items.clear();
+    for (const item of items) this.shown.items.set(item.key, structuredClone(item));
     this.#fire("msg:custom", structuredClone(content));
   }
 

@@ -9,6 +9,7 @@ from tests.browser.form_states import FORM_STATES
 from tests.browser.items import Item, arg, call, message, note, record, review, row, step
 from tests.browser.mcp_states import MCP_STATES
 from tests.browser.other_states import OTHER_STATES
+from tests.browser.shared_states import SHARED_STATES
 from tests.browser.small_states import SMALL_STATES
 from tests.browser.tool_states import TOOL_STATES
 from tests.browser.turn_states import TURN_STATES
@@ -102,6 +103,7 @@ STATES: dict[str, dict[str, Any]] = {
     },
     **FORM_STATES,
     **MCP_STATES,
+    **SHARED_STATES,
     **SMALL_STATES,
     **TOOL_STATES,
     **TURN_STATES,

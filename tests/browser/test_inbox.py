@@ -87,6 +87,39 @@ async def click(page, name):
     await button.click()
 
 
+async def test_what_somebody_is_at_stays_while_questions_come_go_and_are_looked_at(server, journal, place, people):
+    server.start("--header", HEADER)
+    person = Inbox(journal=journal, to="finance")
+    first, second = approve("Pay Acme?", people=person), ask("Which day?", people=person)
+    async with asked(first, second) as (paid, _):
+        ada, bob = await people(server.url, "ada"), await people(server.url, "bob")
+        for page in (ada, bob):
+            await expect(page.locator(".hitl-card")).to_have_count(2)
+        card = ada.locator(".hitl-card", has_text="Which day?")
+        words = card.get_by_role("textbox", name="Your answer")
+        await words.fill("Mon")
+        await card.get_by_role("button", name="Give to…").click()
+        name = ada.get_by_role("combobox", name="Give this question to")
+        await name.press_sequentially("bo")
+        elsewhere = "(el) => !el.closest('[hidden]') && !el.closest('.hitl-card')?.textContent.includes('Pay Acme?')"
+        controls = "document.querySelectorAll('input, textarea, select, option, button')"
+        await ada.evaluate(f"window.controls = [...{controls}].filter({elsewhere}), 0")
+        async with asked(approve("Wipe?", risk="high", people=Inbox(journal=journal, to="security"))):
+            await expect(ada.locator(".hitl-inbox-count")).to_have_text("3 open, 1 of high risk")
+            given = bob.locator(".hitl-card", has_text="Which day?")
+            await given.get_by_role("button", name="Give to…").click()
+            await given.get_by_role("combobox").fill("carl")
+            await given.get_by_role("button", name="Give", exact=True).click()
+            await expect(card).to_contain_text("carl")
+            await bob.locator(".hitl-card", has_text="Pay Acme?").get_by_role("button", name="Approve").click()
+            assert await paid
+            await expect(ada.locator(".hitl-inbox-count")).to_have_text("2 open, 1 of high risk")
+            await expect(name).to_be_focused()
+            await expect(name).to_have_value("bo")
+            await expect(words).to_have_value("Mon")
+            assert await ada.evaluate("controls.filter((el) => !el.isConnected).map((el) => el.outerHTML)") == []
+
+
 async def test_of_two_people_at_two_pages_the_first_wins_and_the_other_sees_who_and_what(server, place, people):
     server.start("--header", HEADER)
     code = 'print(repr(await interrupt("Fill the order", {"item": "cup"}, answer=Order)))'
