@@ -23,6 +23,7 @@ import tests.bench
 from tests.bench.figure import Figure, short
 from tests.conftest import REPO
 
+_FAILED = "failed"
 FIGURES = Path(__file__).with_name("figures.json")
 PATIENCE = 110.0
 """Seconds for one module; what it has told until then is kept."""
@@ -67,7 +68,7 @@ def measured(bench: str, patience: float) -> list[Figure]:
         )
         try:
             ended = process.wait(timeout=patience)
-            why = f"failed: {(_lines(errors) or ['without a word'])[-1]}" if ended else ""
+            why = f"{_FAILED}: {(_lines(errors) or ['without a word'])[-1]}" if ended else ""
         except subprocess.TimeoutExpired:
             why = f"stopped after {patience:.0f} s"
             os.killpg(process.pid, signal.SIGKILL)  # its browser and its kernels, too
@@ -139,9 +140,9 @@ def kept() -> tuple[str, list[Figure]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print every figure, and those that miss their goal or were not measured once more at the end; gives 0.
+    """Print every figure, and those that miss their goal or were not measured once more at the end.
 
-    A figure that misses its goal is a finding, and no reason to stop whoever asked for it.
+    A figure that misses its goal is a finding, and no reason to stop whoever asked for it; gives 1 if a bench fails.
     """
     names = [each for each in arguments if not each.startswith("--")] or benches()
     figures: list[Figure] = []
@@ -170,7 +171,7 @@ def main(arguments: list[str]) -> int:
         about = f"{took}, {os.cpu_count()} cores, {load}"
         stored = {"measured": about, "figures": [each.stored() for each in figures]}
         FIGURES.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0
+    return 1 if any(each.note.startswith(_FAILED) for each in without) else 0
 
 
 if __name__ == "__main__":

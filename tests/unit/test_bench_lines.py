@@ -80,6 +80,12 @@ def test_a_figure_that_misses_its_goal_is_shown_at_the_end_and_fails_nothing(mon
     assert "2 figures, 1 miss their goal, 0 were not measured" in said
 
 
+@pytest.mark.parametrize(("why", "ended"), [("failed: NameError", 1), ("stopped after 110 s", 0)])
+def test_a_bench_that_fails_is_seen_by_whoever_runs_it_and_a_slow_machine_is_no_failure(monkeypatch, why, ended):
+    monkeypatch.setattr(bench, "measured", lambda *_: [Figure(bench="x", what="all of it", note=why)])
+    assert bench.main(["x"]) == ended
+
+
 def test_what_is_kept_in_the_file_can_be_read():
     about, figures = bench.kept()
     assert "cores" in about
