@@ -7,24 +7,30 @@ the middle of a frame, and the difference between the keys 1 and "1".
 import functools
 import secrets
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
-from datetime import date, datetime, time, timedelta, tzinfo
-from decimal import Decimal
+from dataclasses import dataclass
+from datetime import datetime, time
 from enum import Enum
-from fractions import Fraction
 from hashlib import sha256
-from pathlib import PurePath
 from typing import Any, Final
-from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, Secret, SecretBytes, SecretStr
 
+from hitl_nb._calls._held import (
+    AS_THEIR_ITEMS,
+    SCALARS,
+    SIMPLE,
+    ZONES,
+    attributes_of,
+    exact,
+    has_fields,
+    library_of,
+    names_in,
+    worked_out,
+)
 from hitl_nb._schema import facts_of_type
 from hitl_nb._secrets import is_content, is_secret_name
 from hitl_nb.errors import UsageError
 
-_SCALARS: Final = (bool, int, float, complex, str, Decimal, Fraction, datetime, date, time, timedelta, UUID, PurePath)
-_SIMPLE: Final = frozenset((bool, int, float, str))
 _PROCESS_KEY: Final = secrets.token_bytes(32)
 """Secrets are compared in this process only: a hash of one that leaves it could be guessed."""
 
@@ -59,9 +65,9 @@ def fingerprint(value: object) -> str:
         value: Plain data in any nesting, pydantic models, dataclasses, enums, dates, numpy arrays (any shape and
             dtype), pandas and polars DataFrames and Series (values, dtypes, labels and index), pyarrow Tables.
 
-    Types count: 1, 1.0, True and "1" differ, as keys too. The order of a dict's keys and of a set does not. A
-    `SecretStr`, and what stands under a name like ``api_key``, counts as a secret, whichever it is: a hash of it in a
-    file could be guessed.
+    Types count: 1, 1.0, True and "1" differ, as keys too, and so do two named tuples or other subclasses; with a
+    subclass its public attributes count. The order of a dict's keys and of a set does not. A `SecretStr`, and what
+    stands under a name like ``api_key``, counts as a secret, whichever it is: a hash of it in a file could be guessed.
 
     Raises:
         UsageError: `value` holds something without content to compare (a function, an open file, itself).
@@ -82,7 +88,7 @@ class _Reader:
 
     def digest(self, value: object) -> bytes:
         kind = type(value)
-        if kind in _SIMPLE:
+        if kind in SIMPLE:
             return _scalar(value)
         if not _holds(value):
             return sha256(b"\0".join(self._parts(value))).digest()
@@ -108,17 +114,17 @@ class _Reader:
         if value is None:
             return [b"null"]
         if isinstance(value, Enum):
-            return [b"enum", _type(value), _text(value.name)]
+            return self._enum(value)
         if hasattr(type(value), "__compared_by__"):  # ours: a table that says itself whether it is still the same
             return [b"told", _type(value), self.digest(value.__compared_by__())]
         if isinstance(value, SecretStr | SecretBytes | Secret):
             return self._secret(value)
-        if type(value).__module__.partition(".")[0] in ("numpy", "pandas", "polars", "pyarrow"):
-            return self._array_parts(value)
-        if isinstance(value, _SCALARS):
+        if (library := library_of(type(value))) is not None:
+            return [*self._array_parts(value, library), *self._subclass_parts(value)]
+        if isinstance(value, SCALARS):
             return self._scalar_parts(value)
         if isinstance(value, bytes | bytearray | memoryview):
-            return [b"bytes", sha256(value).digest()]
+            return self._bytes_parts(value)
         if isinstance(value, AnyUrl):
             return [b"url", _text(str(value))]
         return self._container_parts(value)
@@ -131,16 +137,32 @@ class _Reader:
         """A secret as it is compared in this process only."""
         return sha256(_PROCESS_KEY + self.digest(value)).digest()
 
-    def _scalar_parts(self, value: object) -> Iterable[bytes]:
-        name = next(kind.__name__ for kind in (bool, datetime, *_SCALARS) if isinstance(value, kind))
-        exact = repr(value) if isinstance(value, float | complex | datetime | time | tzinfo) else str(value)
-        parts = [b"scalar", _text(name), _text(exact)]
+    def _enum(self, value: Enum) -> Iterable[bytes]:
+        """Its value counts beside its name: flags may have none, and a cell that is run again may give it another."""
+        reader = _Reader(durable=False)
+        held = reader.digest(value.value)
+        has_content = not (reader.live or reader.secret)
+        return [b"enum", _type(value), _text(value.name), *([held] if has_content else [])]
+
+    def _scalar_parts(self, value: Any) -> Iterable[bytes]:
+        base = next(kind for kind in (bool, datetime, *SCALARS) if isinstance(value, kind))
+        parts = [b"scalar", _text(base.__name__), _text(exact(value, base))]
+        if isinstance(value, datetime | time) and type(value.tzinfo).__module__ not in ZONES:
+            parts += [self.digest(part) for part in (value.utcoffset(), value.dst(), value.tzname())]
+        if type(value).__module__ in ("builtins", "datetime", "decimal"):
+            return parts
         # A subclass (`class Cents(int)`) means something else than its base.
-        return parts if type(value).__module__ in ("builtins", "datetime", "decimal") else [*parts, _type(value)]
+        return [*parts, _type(value), *([] if type(value) in SCALARS else self._attribute_parts(value))]
+
+    def _bytes_parts(self, value: bytes | bytearray | memoryview) -> Iterable[bytes]:
+        if not isinstance(value, memoryview) or (value.format == "B" and value.ndim == 1):
+            return [b"bytes", sha256(bytes(value)).digest(), *self._subclass_parts(value)]
+        return [b"memory", _text(value.format), self.digest(value.shape), sha256(value.tobytes()).digest()]
 
     def _container_parts(self, value: object) -> Iterable[bytes]:
         if isinstance(value, BaseModel):
-            held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+            held = {name: part for name, part in value.__dict__.items() if name not in worked_out(type(value))}
+            held.update(value.__pydantic_extra__ or {})
             private = getattr(value, "__pydantic_private__", None)
             return [
                 b"model",
@@ -148,20 +170,38 @@ class _Reader:
                 self._mapping(held, _secret_fields(type(value))),
                 *([self._mapping(private)] if private else []),
             ]
-        if is_dataclass(value) and not isinstance(value, type):
-            held = {field.name: getattr(value, field.name) for field in fields(value)}
-            return [b"model", _type(value), self._mapping(held)]
+        if has_fields(value):
+            own = [b"model", _type(value), self._mapping(attributes_of(value))]
+            return [*own, *self._items(value)] if isinstance(value, Mapping | Set | Sequence) else own
+        if isinstance(value, Mapping | Set | Sequence):
+            return [*self._items(value), *self._subclass_parts(value)]
+        return self._live(value)
+
+    def _items(self, value: Mapping[Any, Any] | Set[Any] | Sequence[Any]) -> Iterable[bytes]:
         if isinstance(value, Mapping):
             return [b"mapping", self._mapping(value)]
         if isinstance(value, Set):
             return [b"set", *sorted(self.digest(item) for item in value)]
-        if isinstance(value, Sequence):
-            self._rows += 1
-            try:
-                return [b"tuple" if isinstance(value, tuple) else b"list", *(self.digest(item) for item in value)]
-            finally:
-                self._rows -= 1
-        return self._live(value)
+        tag = b"tuple" if isinstance(value, tuple) else b"list"
+        names = names_in(value)
+        if names is not None:
+            items = zip(names, value, strict=True)
+            return [tag, self.digest(names), *(self._part(name, item, {}) for name, item in items)]
+        self._rows += 1
+        try:
+            return [tag, *(self.digest(item) for item in value)]
+        finally:
+            self._rows -= 1
+
+    def _subclass_parts(self, value: object) -> Iterable[bytes]:
+        """Whose subclass it is, and what it holds beside its items: a `Keep(1)` is no `Drop(1)`."""
+        if type(value).__module__.partition(".")[0] in AS_THEIR_ITEMS:
+            return []
+        return [b"subclass", _type(value), *self._attribute_parts(value)]
+
+    def _attribute_parts(self, value: object) -> Iterable[bytes]:
+        held = attributes_of(value)
+        return [self._mapping(held)] if held else []
 
     def _mapping(self, value: Mapping[Any, Any], secret: Mapping[str, bool] | None = None) -> bytes:
         entries = sorted(self.digest(key) + self._part(key, part, secret or {}) for key, part in value.items())
@@ -188,27 +228,28 @@ class _Reader:
 
     # -- arrays and frames --------------------------------------------------------------------------------
 
-    def _array_parts(self, value: object) -> Iterable[bytes]:
-        library = type(value).__module__.partition(".")[0]
+    def _array_parts(self, value: Any, library: str) -> Iterable[bytes]:
         if library == "numpy" and hasattr(value, "dtype"):
             return self._numpy_parts(value)
         if library == "pandas":
             return self._pandas_parts(value)
-        if library == "polars" and type(value).__name__ in ("DataFrame", "Series"):
+        if library == "polars":
             return self._polars_parts(value)
-        if library == "pyarrow" and type(value).__name__ == "Table":
-            return self._arrow_parts(value)
-        return self._live(value)
+        return self._arrow_parts(value)
 
     def _numpy_parts(self, array: Any) -> Iterable[bytes]:
-        if array.dtype.hasobject:
-            return [b"array", _text("object"), self.digest(array.shape), self.digest(array.tolist())]
         if array.shape == () and not hasattr(array, "tobytes"):
             return self._live(array)
+        shape = self.digest(tuple(array.shape))
         mask = getattr(array, "mask", None)
-        dtype = _text(array.dtype.descr if array.dtype.names else array.dtype.str)
-        parts = [b"array", dtype, self.digest(tuple(array.shape))]
-        return [*parts, sha256(array.tobytes()).digest(), b"" if mask is None else self.digest(mask.tolist())]
+        masked = b"" if mask is None else self.digest(mask.tolist())
+        if array.dtype.names:
+            # One by one, because what stands between two aligned fields is whatever was there.
+            fields_ = [self.digest(array[name]) for name in array.dtype.names]
+            return [b"array", _text(array.dtype.descr), shape, *fields_, masked]
+        if array.dtype.hasobject:  # also numpy's own texts, whose bytes are addresses
+            return [b"array", _text("object"), shape, self.digest(array.tolist()), masked]
+        return [b"array", _text(array.dtype.str), shape, sha256(array.tobytes()).digest(), masked]
 
     def _pandas_parts(self, value: object) -> Iterable[bytes]:
         import pandas
@@ -227,34 +268,60 @@ class _Reader:
         if value is pandas.NA or value is pandas.NaT:
             return [b"missing", _text(repr(value))]
         if isinstance(value, pandas.Timestamp | pandas.Timedelta):
-            return [b"scalar", _text(type(value).__name__), _text(value.isoformat())]
-        if isinstance(value, pandas.Period | pandas.Interval):
-            return [b"scalar", _text(type(value).__name__), _text(repr(value))]
+            zone = getattr(value, "tz", None)
+            parts = [b"scalar", _text(type(value).__name__), _text(value.isoformat())]
+            return parts if zone is None else [*parts, _text(zone)]
+        if isinstance(value, pandas.Period):
+            return [b"scalar", _text("Period"), _text(value.ordinal), _text(value.freqstr)]
+        if isinstance(value, pandas.Interval):  # not its repr, which leaves out the zone of its ends
+            return [
+                b"scalar",
+                _text("Interval"),
+                _text(value.closed),
+                self.digest(value.left),
+                self.digest(value.right),
+            ]
+        if isinstance(value, pandas.api.extensions.ExtensionArray):
+            return [b"values", *self._values(pandas.Series(value))]
         return self._live(value)
 
     def _values(self, series: Any) -> Iterable[bytes]:
         """The dtype and the values of a Series or Index."""
+        import numpy
         import pandas
 
         dtype = _text(series.dtype)
         if isinstance(series.dtype, pandas.CategoricalDtype):
             categories = series.dtype.categories
             codes = series.codes if isinstance(series, pandas.Index) else series.cat.codes.to_numpy()
-            return [dtype, self.digest(categories), sha256(codes.tobytes()).digest()]
-        if series.dtype == object or (_is_arrow(series.dtype) and series.dtype.kind == "O"):
+            ordered = [b"ordered"] if series.dtype.ordered else []
+            return [dtype, *ordered, self.digest(categories), sha256(codes.tobytes()).digest()]
+        if series.dtype == object or (_is_arrow(series.dtype) and series.dtype.kind == "O") or _is_wide(series.dtype):
             # Not pandas' own hash: for mixed columns it goes through text, where 1 and "1" are the same, and so do
             # Arrow's lists, if they do not fail.
             return [dtype, self.digest(series.tolist())]
         hashes = pandas.util.hash_pandas_object(series, index=False, categorize=False).to_numpy()
         parts = [dtype, _text(len(series)), sha256(hashes.tobytes()).digest()]
-        # Only Arrow's columns have both a NaN and nothing, and they have one hash.
-        return [*parts, sha256(series.isna().to_numpy().tobytes()).digest()] if _is_arrow(series.dtype) else parts
+        # In a column of texts nothing and "nan" have one hash; in Arrow's, a NaN and nothing.
+        is_plain = isinstance(series.dtype, numpy.dtype)
+        return parts if is_plain else [*parts, sha256(numpy.asarray(series.isna()).tobytes()).digest()]
 
-    def _arrow_parts(self, table: Any) -> Iterable[bytes]:
+    def _arrow_parts(self, value: Any) -> Iterable[bytes]:
+        import pyarrow
+
         try:
             import pandas
         except ImportError:
-            return self._live(table)
+            return self._live(value)
+        if isinstance(value, pyarrow.RecordBatch):
+            return [b"batch", self.digest(pyarrow.Table.from_batches([value]))]
+        if isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
+            return [b"values", self.digest(pyarrow.table([value], names=[""]))]
+        if isinstance(value, pyarrow.Scalar):
+            return [b"value", self.digest(pyarrow.array([value.as_py()], value.type))]
+        if not isinstance(value, pyarrow.Table):
+            return self._live(value)
+        table = value
         # Not its buffers: what stands in them where a value is missing is whatever was there.
         schema = table.schema.remove_metadata()
         types = [(field.name, str(field.type), field.nullable) for field in schema]
@@ -262,6 +329,10 @@ class _Reader:
         return [b"arrow", self.digest(types), self.digest(frame)]
 
     def _polars_parts(self, value: Any) -> Iterable[bytes]:
+        import polars
+
+        if not isinstance(value, polars.DataFrame | polars.Series):
+            return self._live(value)
         frame = value.to_frame() if hasattr(value, "to_frame") else value
         schema = [(name, str(dtype)) for name, dtype in frame.schema.items()]
         if any("Object" in dtype for _, dtype in schema):
@@ -273,6 +344,11 @@ class _Reader:
 
 def _is_arrow(dtype: Any) -> bool:
     return hasattr(dtype, "pyarrow_dtype")
+
+
+def _is_wide(dtype: Any) -> bool:
+    """Whether it is a number of numpy that pandas cannot hash."""
+    return dtype.kind in "fc" and getattr(dtype, "itemsize", 0) > (8 if dtype.kind == "f" else 16)
 
 
 @functools.lru_cache(maxsize=256)
@@ -290,13 +366,13 @@ def _secret_fields(model: type[BaseModel]) -> dict[str, bool]:
 def _holds(value: object) -> bool:
     """Whether a value may contain others, and so itself."""
     return not isinstance(value, str | bytes) and (
-        isinstance(value, Mapping | Sequence | Set | BaseModel) or is_dataclass(value)
+        isinstance(value, Mapping | Sequence | Set | BaseModel) or has_fields(value)
     )
 
 
 def _scalar(value: object) -> bytes:
-    exact = repr(value) if type(value) is float else str(value)
-    return sha256(b"\0".join((b"scalar", _text(type(value).__name__), _text(exact)))).digest()
+    kind = type(value)
+    return sha256(b"\0".join((b"scalar", _text(kind.__name__), _text(exact(value, kind))))).digest()
 
 
 def _type(value: object) -> bytes:
@@ -309,56 +385,3 @@ def _text(value: object) -> bytes:
 
 
 _NOTHING: Final = Print(digest=fingerprint({}))
-
-# -- a copy that nobody else holds --------------------------------------------------------------------------------
-
-
-def frozen(value: Any) -> Any:
-    """Return a copy of `value` that nobody else can change: what was shown is what runs.
-
-    What has no content to copy (a connection, a function) is itself, as it is compared.
-    """
-    kind = type(value)
-    if value is None or kind in _SIMPLE or isinstance(value, (*_SCALARS, bytes, Enum)):
-        return value
-    if isinstance(value, BaseModel):
-        return _frozen_model(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _with_fields(value, {field.name: frozen(getattr(value, field.name)) for field in fields(value)})
-    if kind is dict:
-        return {frozen(key): frozen(part) for key, part in value.items()}
-    if kind in (list, tuple, set, frozenset):
-        return kind(frozen(item) for item in value)
-    if kind.__module__.partition(".")[0] in ("numpy", "pandas") and hasattr(value, "copy"):
-        return value.copy()
-    if isinstance(value, bytearray):
-        return bytearray(value)
-    if isinstance(value, Mapping | Sequence | Set):
-        return _copied(value)
-    return value
-
-
-def _frozen_model(model: BaseModel) -> BaseModel:
-    copy = model.model_copy()
-    for name, part in model.__dict__.items():
-        copy.__dict__[name] = frozen(part)
-    extra = copy.__pydantic_extra__
-    for name, part in (extra or {}).items():
-        extra[name] = frozen(part)  # type: ignore[index]  # not None: it has items
-    return copy
-
-
-def _with_fields(value: object, held: dict[str, Any]) -> Any:
-    copy = object.__new__(type(value))
-    for name, part in held.items():
-        object.__setattr__(copy, name, part)
-    return copy
-
-
-def _copied(value: object) -> Any:
-    import copy
-
-    try:
-        return copy.deepcopy(value)
-    except Exception:
-        return value
