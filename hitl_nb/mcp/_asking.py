@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from hitl_nb._calls import AnswerType, Call, Handle
 from hitl_nb._schema import MISSING, JsonSchemaValidator, validator_for
+from hitl_nb._text import SIGN
 from hitl_nb.cards import Approval, Form, Row, argument_rows, markdown, row_props
 from hitl_nb.errors import Cancelled, InvalidValue, ToolDefinitionError
 from hitl_nb.interrupts import Options, decided, question
@@ -175,13 +176,20 @@ class ServerForm(Form):
 
 
 class ServerAddress(Approval):
-    """An address that a server wants opened: shown with its host, and opened by whoever clicks on it."""
+    """An address that a server wants opened: shown with its host, and opened by whoever clicks on it.
+
+    One that does not show where it goes is no link: it is text to read, of high risk, with the reason.
+    """
 
     confirm: ClassVar[str] = "Accept"
     cancel: ClassVar[str | None] = "Cancel"
 
+    def __init__(self, call: Call) -> None:
+        about = call.args if isinstance(call.args, Mapping) else {}
+        super().__init__(call, risk="high" if _why_no_link(str(about.get("address", ""))) else None)
+
     def context(self) -> list[dict[str, Any]]:
-        """Return the host, and the address as a link."""
+        """Return the host, and the address as a link, or why it is none."""
         return row_props(_with_link(argument_rows(self.call, page=self.page)))
 
     def rows(self) -> Sequence[Row]:
@@ -196,16 +204,49 @@ class ServerStep(ServerAddress):
 
 
 def _with_link(rows: Sequence[Row]) -> list[Row]:
-    """Make a link of the address where its text shows to where it goes; all others stay text."""
-    return [replace(row, tree=tuple(_link(row.text))) if row.label == "address" else row for row in rows]
+    """Make a link of the address where its text shows to where it goes; of any other say why it is none."""
+    shown = []
+    for row in rows:
+        is_address = row.label == "address"
+        shown.append(replace(row, tree=tuple(_link(row.text))) if is_address else row)
+        if is_address and (why := _why_no_link(row.text)):
+            shown.append(Row(label="no link", text=f"{SIGN} {why}"))
+    return shown
 
 
 def _link(address: str) -> list[Any]:
-    nodes = markdown(f"<{address}>")
+    nodes = [] if _why_no_link(address) else markdown(f"<{address}>")
     if len(nodes) != 1 or len(nodes[0]) != 3 or not isinstance(nodes[0][2], list):
         return []
     link = nodes[0][2]
     return [link] if link[0] == "a" and link[1].get("href") == address else []
+
+
+def _why_no_link(address: str) -> str:
+    """Say why nobody should follow an address without a second look; nothing where it shows to where it goes."""
+    if _is_unclear(address) or not address.isascii():
+        return "It may go anywhere: browsers read its signs in another way."
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "It is no address that can be read."
+    if parts.scheme not in ("https", "http") or not parts.hostname:
+        return "It is no address of a page, https://…"
+    if "@" in parts.netloc:
+        return f"It goes to {parts.hostname}: what stands before the @ is no host."
+    return ""
+
+
+def _host(address: str) -> str:
+    try:
+        return "not clear" if _is_unclear(address) else urlsplit(address).hostname or "none"
+    except ValueError:
+        return "none"
+
+
+def _is_unclear(address: str) -> bool:
+    r"""Whether it has another host in a browser than here: browsers take ``\`` for ``/`` and leave out line ends."""
+    return any(sign <= " " or sign == "\\" for sign in address)
 
 
 async def asked(
@@ -290,7 +331,7 @@ def put(
     checks: AnswerType
     if getattr(params, "mode", "form") == "url":
         # The host apart: what stands before it in an address may look like another one.
-        about = {"host": urlsplit(params.url).hostname or "none", "address": params.url}
+        about = {"host": _host(params.url), "address": params.url}
         checks = validator_for(bool)
     else:
         # The older era says `requestedSchema`, the newer one `requested_schema`.

@@ -7,6 +7,7 @@ from playwright.async_api import expect
 from hitl_nb.mcp import elicitation
 from tests.browser.halves import Reader, halves
 from tests.browser.mcp_states import TABLE
+from tests.unit.cards.desk import record
 
 
 def asks(cards, **params):
@@ -69,11 +70,31 @@ async def test_an_address_is_a_link_that_nobody_has_followed(cards):
         assert not [url for url in requests if "example.org" in url]
 
 
-@pytest.mark.parametrize("there", ["https://bank.example@evil.example/", "javascript:alert(1)", "http://localhost\\x"])
-async def test_an_address_that_does_not_show_where_it_goes_is_text(cards, there):
+@pytest.mark.parametrize(
+    ("there", "host", "why"),
+    [
+        ("https://bank.example@evil.example/", "evil.example", "It goes to evil.example"),
+        ("https://ada:pin@bank.example/login", "bank.example", "It goes to bank.example"),
+        ("https://bank.example:443@evil.example/", "evil.example", "It goes to evil.example"),
+        ("https://bank.example%2F@evil.example/", "evil.example", "It goes to evil.example"),
+        ("javascript:alert(1)", "none", "no address of a page"),
+        ("https:evil.example", "none", "no address of a page"),
+        ("mailto:ada@bank.example", "none", "no address of a page"),
+        ("http://localhost\\x", "not clear", "It may go anywhere"),
+        ("https://bank.example\\@evil.example/", "not clear", "It may go anywhere"),
+        ("https://b\u00e4nk.example/", "b\u00e4nk.example", "It may go anywhere"),
+        ("https://[bank.example/", "none", "no address that can be read"),
+    ],
+)
+async def test_an_address_that_does_not_show_where_it_goes_is_text_of_high_risk_and_says_why(cards, there, host, why):
     async with asks(cards, mode="url", url=there, elicitationId="1") as both:
         await cards.settled()
-        await expect(cards.page.get_by_text(there, exact=True)).to_be_visible()
-        await expect(cards.page.get_by_role("link")).to_have_count(0)
+        page = cards.page
+        await expect(page.get_by_text(there, exact=True)).to_be_visible()
+        await expect(page.get_by_role("link")).to_have_count(0)
+        await expect(page.get_by_label("host", exact=True)).to_have_text(host)
+        await expect(page.get_by_label("no link", exact=True)).to_contain_text(why)
+        await expect(page.get_by_text("High risk: look twice")).to_be_visible()
         await cards.button("Cancel").click()
         assert await reply(both) == ("cancel", None)
+    assert why in record(both.call)
