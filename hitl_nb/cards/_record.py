@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hitl_nb._calls import FAILED, Call, Decision, Handle, Outcome
-from hitl_nb._process import is_shared
+from hitl_nb._process import in_a_browser, is_shared
 from hitl_nb._schema import MISSING, secrets_of
 from hitl_nb._secrets import WHOLE_WORDS_BELOW, KnownSecrets, is_secret_name, masked
 from hitl_nb._text import (
@@ -331,9 +331,11 @@ def _open_question(call: Call) -> str:
     journal = Handle.of(call).recorder
     where = f"journal {Path(path).name}, " if (path := getattr(journal, "path", None)) else ""
     asked = f"{visible(call.message)}\n" if call.message else ""
+    # A kernel that is in the page goes with it, and the question with the kernel.
+    again = "write `hitl_nb.pending()` in a cell" if in_a_browser() else "reload the page"
     return (
         f"{asked}Asked, and not answered when this was saved. The decision: {where}call {visible_name(call.id)}. "
-        "No buttons? Trust this notebook, or reload the page."
+        f"No buttons? Trust this notebook, or {again}."
     )
 
 

@@ -65,6 +65,15 @@ async def test_what_is_decided_is_put_into_the_document_by_the_loops_clock(page,
     assert saved[-1].startswith("✓")
 
 
+async def test_nobody_is_told_to_reload_the_page_that_the_kernel_is_in(page, monkeypatch):
+    screen = Screen(monkeypatch)
+    with opened({"rows": 3}) as call:
+        shown(screen, call)
+        said = screen.view.live_bundle()["text/plain"]
+    assert "or write `hitl_nb.pending()` in a cell." in said
+    assert "reload" not in said
+
+
 def test_by_default_decisions_are_kept_in_memory_which_is_said_and_no_file_is_left(page, monkeypatch):
     monkeypatch.setattr(_open, "_used", [])
     with pytest.warns(UserWarning, match=r"take no database.*is in the notebook.*use\(journal=\"memory\"\)") as said:
