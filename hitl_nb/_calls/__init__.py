@@ -23,9 +23,9 @@ from hitl_nb._calls._decision import (
     why_ended,
 )
 from hitl_nb._calls._fingerprint import Print, fingerprint, print_of
-from hitl_nb._calls._frozen import frozen
 from hitl_nb._calls._grant import MAY_HAVE_RUN, GrantLost, Progress, report_progress, reporting
 from hitl_nb._calls._handle import CHANGED, Handle
+from hitl_nb._calls._held import frozen
 from hitl_nb._calls._proposal import (
     NOT_ACCEPTED,
     Proposal,

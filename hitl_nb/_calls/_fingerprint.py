@@ -16,13 +16,13 @@ from typing import Any, Final
 from pydantic import AnyUrl, BaseModel, Secret, SecretBytes, SecretStr
 
 from hitl_nb._calls._held import (
-    AS_THEIR_ITEMS,
     SCALARS,
     SIMPLE,
     ZONES,
     attributes_of,
     exact,
     has_fields,
+    is_a_subclass,
     library_of,
     names_in,
     worked_out,
@@ -195,7 +195,7 @@ class _Reader:
 
     def _subclass_parts(self, value: object) -> Iterable[bytes]:
         """Whose subclass it is, and what it holds beside its items: a `Keep(1)` is no `Drop(1)`."""
-        if type(value).__module__.partition(".")[0] in AS_THEIR_ITEMS:
+        if not is_a_subclass(type(value)):
             return []
         return [b"subclass", _type(value), *self._attribute_parts(value)]
 

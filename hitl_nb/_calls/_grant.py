@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hitl_nb._calls._decision import Decision, Recorder
 from hitl_nb._calls._fingerprint import Print, print_of
-from hitl_nb._calls._frozen import frozen
+from hitl_nb._calls._held import frozen
 from hitl_nb._encoding import encode_refusal
 from hitl_nb.errors import InvalidValue, RunStopped, UsageError
 

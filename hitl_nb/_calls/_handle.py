@@ -29,8 +29,8 @@ from hitl_nb._calls._decision import (
     tell_watchers,
 )
 from hitl_nb._calls._fingerprint import Print, print_of
-from hitl_nb._calls._frozen import frozen
 from hitl_nb._calls._grant import Grant
+from hitl_nb._calls._held import frozen
 from hitl_nb._calls._proposal import is_another_answer, read_proposal
 from hitl_nb._calls._turns import Grace, Turns
 from hitl_nb._encoding import ABORTED, encode_error, encode_refusal

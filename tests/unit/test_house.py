@@ -148,7 +148,7 @@ def test_docstrings_lengths_long_files_and_comments(house):
 
 def test_what_was_gained_is_kept():
     gained = {
-        "modules": 180,
+        "modules": 181,
         "with a single user, %": 8,
         "annotations that hold Any, %": 11,
         "classes in halves": 0,
