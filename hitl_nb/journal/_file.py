@@ -204,6 +204,7 @@ class File:
             raise
         self.reading = lock if path is None else threading.RLock()
         """Held while `reader` is used."""
+        self._is_set_back = False
         self._identity = _identity(self._name)
         self._log_identity = _identity(f"{self._name}-wal")
 
@@ -219,8 +220,20 @@ class File:
             raise
 
     def is_gone(self) -> bool:
-        """Whether the file was deleted, or another one was put in its place."""
-        return self._identity != _identity(self._name)
+        """Whether the file was deleted, or something else was put in its place: another file, or what a backup held."""
+        return self._is_set_back or self._identity != _identity(self._name)
+
+    def is_set_back(self) -> bool:
+        """Look whether it holds other rows than those that this process has seen; held: `reading`."""
+        with suppress(sqlite3.OperationalError):  # locked, without WAL: whoever writes looks again
+            self._look_back(self.reader)
+        return self._is_set_back
+
+    def _look_back(self, connection: sqlite3.Connection) -> None:
+        """Restored in place, it numbers its rows anew: an answer would go to whichever question has the number now."""
+        last, sha256 = self.head
+        if last and connection.execute(_SHA256_OF, (last,)).fetchone() != (sha256,):
+            self._is_set_back = True
 
     def commit(
         self, works: Sequence[Callable[[Transaction], object]], *, durable: bool
@@ -230,6 +243,9 @@ class File:
         Args:
             works: What appends.
             durable: Return only when the rows would survive a power failure, not only the end of this process.
+
+        Returns:
+            The transaction, and what came of each; nothing was done if the file `is_gone` then.
 
         Raises:
             Locked: Another process is writing; nothing was done.
@@ -245,8 +261,9 @@ class File:
             raise _locked(error) from error
         transaction = SqliteTransaction(self.connection, self.generation, personal=self._personal)
         try:
+            self._look_back(self.connection)
             run = transaction.run if len(works) > 1 else transaction.run_alone
-            outcomes = [run(work) for work in works]
+            outcomes = [] if self._is_set_back else [run(work) for work in works]
             if self.connection.in_transaction:
                 # Without WAL a commit waits until nobody reads.
                 patiently(lambda: execute("COMMIT"))
@@ -288,8 +305,11 @@ class File:
         """Make room for the file that has its name now: what is left of this one beside that is not that one's.
 
         SQLite would take the ``-wal`` for the new file's and write it over that (https://sqlite.org/howtocorrupt.html
-        §1.4).
+        §1.4). One that was set back is the same file, and its ``-wal`` everybody's.
         """
+        if self._identity == _identity(self._name):
+            self.close()
+            return
         if self._log_identity is not None and self._log_identity == _identity(f"{self._name}-wal"):
             with suppress(sqlite3.Error):
                 self.connection.execute("PRAGMA wal_checkpoint")  # it may have been moved away, to be kept
@@ -361,6 +381,8 @@ class FileBell:
 
 _LOOK: Final = 0.2
 """Seconds between two looks."""
+
+_SHA256_OF: Final = "SELECT sha256 FROM chain WHERE id = ?"
 
 _GUARDS: Final = f"SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name IN ({GUARDS})"
 

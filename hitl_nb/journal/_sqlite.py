@@ -69,8 +69,9 @@ class SqliteStore(LinkedStore):
 
     @property
     def generation(self) -> int:
-        """How many files stood at this path before, while it was open."""
-        return self._file.generation
+        """How many files stood at this path before the one that is there now, while it was open."""
+        with self._explaining():
+            return self._here().generation
 
     @property
     def _trust(self) -> Trust:
@@ -100,10 +101,11 @@ class SqliteStore(LinkedStore):
         try:
             with self._lock:
                 file = self._opened()
-                transaction, [outcome] = file.commit([append], durable=durable)
+                transaction, outcomes = file.commit([append], durable=durable)
                 if file.is_gone():
                     self._open_again()
                     return None
+                [outcome] = outcomes
                 file.note(transaction)
                 transaction.committed()
                 return outcome
@@ -199,22 +201,24 @@ class SqliteStore(LinkedStore):
     def _here(self) -> File:
         """The file that is at the path now."""
         file = self._opened()
-        if file.is_gone():
+        with file.reading:
+            is_gone = file.is_gone() or file.is_set_back()
+        if is_gone:
             with self._lock:
                 self._open_again()
         return self._file
 
     def _open_again(self) -> None:
         if self._is_inherited:
-            self._file = File(self._path, self.generation, self._lock, personal=self._personal)
+            self._file = File(self._path, self._file.generation, self._lock, personal=self._personal)
             self._is_inherited = False
         if self._file.is_gone():
             self.warn_once(
-                f"The journal `{self._path}` was deleted or replaced while it was open. What the old file held is "
+                f"The journal `{self._path}` was deleted or replaced while it was open. What it held until then is "
                 "not in the one that is there now; from here on everything is recorded in that."
             )
             self._file.give_way()
-            self._file = File(self._path, self.generation + 1, self._lock, personal=self._personal)
+            self._file = File(self._path, self._file.generation + 1, self._lock, personal=self._personal)
 
     def _explained(self, error: BaseException) -> BaseException:
         if isinstance(error, Exception) and not isinstance(error, self._ours):

@@ -3,11 +3,12 @@
 import asyncio
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,14 @@ def delete_folder(path):
     shutil.rmtree(path.parent)
 
 
+def set_back(path):
+    """Restore it from a backup in place, as SQLite does it: the file is the same, and its rows are not."""
+    backup = path.with_name("backup")
+    Journal(backup).close()
+    with closing(sqlite3.connect(backup)) as older, closing(sqlite3.connect(path)) as live:
+        older.backup(live)
+
+
 def move_folder_away(path):
     path.parent.rename(path.parent.with_name(f"moved {len(list(path.parent.parent.iterdir()))}"))
 
@@ -67,7 +76,7 @@ def replace_by_another(path):
     path.with_name("another.sqlite").rename(path)
 
 
-WAYS = [delete_file, delete_all, delete_folder, move_folder_away, move_file_away, replace_by_another]
+WAYS = [delete_file, delete_all, delete_folder, move_folder_away, move_file_away, replace_by_another, set_back]
 
 
 # -- whose it is -----------------------------------------------------------------------------------------------------
@@ -146,6 +155,34 @@ async def test_a_grant_takes_question_and_approval_along_and_stays_one(journal, 
     assert [row["event"] for row in journal][-4:] == ["asked", "answered", "started", "ended"]
     with Journal(path) as other:
         assert other.started(call).ended == "done"
+
+
+@pytest.mark.parametrize("decided", [True, False])
+async def test_an_answer_never_goes_to_the_question_that_has_its_number_now(journal, path, decided):
+    answered(journal, id="before")
+    with closing(sqlite3.connect(path)) as live, closing(sqlite3.connect(path.with_name("backup"))) as backup:
+        live.backup(backup)
+    mine = asked(journal, {"delete": "tmp"}, id="mine")
+    with closing(sqlite3.connect(path.with_name("backup"))) as backup, closing(sqlite3.connect(path)) as live:
+        backup.backup(live)
+    with Journal(path) as other:
+        theirs = asked(other, {"delete": "everything"}, id="theirs")
+        if decided:
+            theirs.decline("no")
+            assert other.answered(theirs)
+        assert journal.winner(mine) is None
+        mine.respond("yes", by="ada")
+        assert journal.answered(mine)
+        assert (journal.winner(mine).answer, other.winner(mine).answer) == ("yes", "yes")
+        assert journal.start(mine)
+        if decided:
+            assert other.winner(theirs).outcome == "declined"
+        else:
+            assert other.winner(theirs) is None
+            theirs.decline("no")
+            assert other.answered(theirs)
+        assert other.started(theirs) is None
+        assert journal.verify().ok
 
 
 async def test_a_file_that_was_moved_away_is_whole(journal, path):
