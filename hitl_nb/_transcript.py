@@ -63,6 +63,8 @@ class NoteEntry:
     key: str
     level: Literal["info", "warning", "error"]
     text: str
+    instead_of: str = ""
+    """The occurrence of a call that is shown no more, nor kept: it was erased."""
 
 
 @dataclass(kw_only=True)
@@ -135,6 +137,11 @@ class Transcript:
     def note(self, level: Literal["info", "warning", "error"], text: str) -> None:
         """Append a line about the run."""
         self.add(NoteEntry(key=f"note-{len(self._entries)}", level=level, text=text))
+
+    def take_away(self, call: Call, words: str) -> None:
+        """Show a call no more; a line says what became of it."""
+        self._entries.pop(call.occurrence, None)
+        self.add(NoteEntry(key=f"gone-{call.occurrence}", level="info", text=words, instead_of=call.occurrence))
 
     @contextmanager
     def watched(self, watcher: Callable[[Entry], None]) -> Iterator[None]:

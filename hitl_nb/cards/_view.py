@@ -259,12 +259,28 @@ class RunView:
             self._entries[key] = entry
             self._slots.home_of(key).updates.show_later(key, lambda: self._item(key, entry))
             self._display_postponed()
+            if isinstance(entry, NoteEntry) and entry.instead_of in self._observed:
+                self._take_away(self._observed[entry.instead_of])
             return
         call = entry.call
         self._entries[call.occurrence] = entry
         self._origins.setdefault(call.occurrence, self._transcripts[number])
         self._follow(call)
         self._redraw(call)
+
+    def _take_away(self, call: Call) -> None:
+        """Show a call no more, and keep nothing of it, neither here nor in the document."""
+        key = call.occurrence
+        call.unobserve(self._on_trait, names=list(_OBSERVED))
+        del self._observed[key]
+        self._entries.pop(key, None)
+        self._open.discard(key)
+        self._unseen.pop(key, None)
+        self._talk.drafts.forget(call)
+        self._figures.hide(call)
+        self._slots.unmount(key, for_good=True)
+        self._slots.home_of(key).updates.drop([key])
+        self._update(self.live_bundle(), {})  # also while somebody is at another question
 
     def _redraw(self, call: Call) -> None:
         is_forgotten = call.occurrence not in self._entries

@@ -179,6 +179,7 @@ class Live:
         call = self._make(posted)
         self._shown[posted.asked.question] = call, posted
         Handle.of(call).looked_at = partial(self._look, call)
+        Handle.of(call).origin = origin_of(posted, self._me)  # nobody is told that they are looking themselves
         self._transcript.add(CallEntry(key=call.occurrence, call=call))
         task = asyncio.ensure_future(self._answered(call))
         self._tasks.add(task)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -118,7 +119,7 @@ class InboxView:
         person = NotebookPerson(self._journal.who())
         ready = ExitStack()
         ready.enter_context(showing([person], transcript))
-        live = Live(self._journal, self._call, person, transcript)
+        live = Live(self._journal, self._call, person, transcript, partial(self._gone, transcript))
         self._task = asyncio.ensure_future(self._show(live, ready))
         return self
 
@@ -126,6 +127,11 @@ class InboxView:
         """Show nothing more; the questions stay open."""
         if self._task is not None:
             self._task.cancel()
+
+    def _gone(self, transcript: Transcript, call: Call, words: str) -> None:
+        """Show what was erased no more, nor keep it."""
+        self._calls = {question: known for question, known in self._calls.items() if known is not call}
+        transcript.take_away(call, f"A question that was here is not any more: {words}.")
 
     async def _show(self, live: Live, ready: ExitStack) -> None:
         feed = Feed(self._journal)

@@ -120,6 +120,18 @@ async def test_what_somebody_is_at_stays_while_questions_come_go_and_are_looked_
             assert await ada.evaluate("controls.filter((el) => !el.isConnected).map((el) => el.outerHTML)") == []
 
 
+async def test_nobody_is_told_that_they_are_looking_themselves(server, journal, people):
+    server.start("--header", HEADER)
+    async with asked(ask("Which day?", people=Inbox(journal))):
+        ada = await people(server.url, "ada")
+        await ada.get_by_role("textbox", name="Your answer").click()
+        bob, again = await people(server.url, "bob"), await people(server.url, "ada")
+        await expect(bob.get_by_text("ada is looking")).to_be_visible()
+        await expect(again.get_by_text("Waiting for ada")).to_be_visible()
+        for page in (ada, again):
+            await expect(page.get_by_text("is looking")).to_have_count(0)
+
+
 async def test_of_two_people_at_two_pages_the_first_wins_and_the_other_sees_who_and_what(server, place, people):
     server.start("--header", HEADER)
     code = 'print(repr(await interrupt("Fill the order", {"item": "cup"}, answer=Order)))'
