@@ -215,8 +215,8 @@ NOTES = {
 """What is to be known of a row."""
 
 NOT_RUN = {
-    "VS Code, Colab": "not run themselves: the rows “main shell only” are kernels behind a client that sends as they "
-    "do, 6.17.1 with Colab's IPython 7.34.",
+    "VS Code, Colab": "not run themselves. The kernels above are behind a client that sends as they do, 6.17.1 with "
+    "Colab's IPython 7.34.",
 }
 """Hosts without a row, and why."""
 
