@@ -237,7 +237,7 @@ def _why_no_link(address: str) -> str:
     return ""
 
 
-def _host(address: str) -> str:
+def _host_in(address: str) -> str:
     try:
         return "not clear" if _is_unclear(address) else urlsplit(address).hostname or "none"
     except ValueError:
@@ -331,7 +331,7 @@ def put(
     checks: AnswerType
     if getattr(params, "mode", "form") == "url":
         # The host apart: what stands before it in an address may look like another one.
-        about = {"host": _host(params.url), "address": params.url}
+        about = {"host": _host_in(params.url), "address": params.url}
         checks = validator_for(bool)
     else:
         # The older era says `requestedSchema`, the newer one `requested_schema`.
