@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Generic, Never, NotRequired
 from pydantic import ConfigDict, WrapValidator
 from typing_extensions import TypedDict, TypeVar
 
-from hitl_nb._calls import AnswerType, Kind, equal, grace_of
+from hitl_nb._calls import AnswerType, Kind, equal, grace_of, print_of
 from hitl_nb._schema import JsonSchemaValidator, PydanticValidator, readable
 from hitl_nb._tools import Renderer
 from hitl_nb.errors import InvalidValue, ToolDefinitionError, UsageError
@@ -144,12 +144,17 @@ class OneOf:
         """Return the option that `value` is, or equals, or is the JSON form of (an answer that was stored).
 
         Raises:
-            InvalidValue: It is none of them.
+            InvalidValue: It is none of them, or may be several.
         """
-        for same in (is_, equal, _is_written):
-            for option in self.options:
-                if same(option, value):
-                    return option
+        for same in (is_, _is_the_same, _is_written, equal):
+            found = [option for option in self.options if same(option, value)]
+            if found and all(each is found[0] or _is_the_same(each, found[0]) for each in found):
+                return found[0]
+            if found:
+                raise InvalidValue(
+                    f"The answer, a `{type(value).__name__}`, may be any of {len(found)} of the options. Write "
+                    "`call.respond(options[0])`, with the option itself."
+                )
         raise InvalidValue(f"The answer, a `{type(value).__name__}`, is none of the {len(self.options)} options.")
 
 
@@ -165,6 +170,11 @@ class SomeOf(OneOf):
         if not isinstance(value, list | tuple):
             raise InvalidValue(f"The answer is a `{type(value).__name__}`, not a list of options.")
         return [super(SomeOf, self).validate(item) for item in value]
+
+
+def _is_the_same(option: object, value: object) -> bool:
+    """Whether they are equal to the last type: ``{"a": 1}`` and ``{"a": True}`` are not."""
+    return equal(option, value) and print_of(option).digest == print_of(value).digest
 
 
 def _is_written(option: object, value: object) -> bool:

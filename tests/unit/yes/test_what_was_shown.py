@@ -1,6 +1,7 @@
 """What runs, and what is approved, is what was shown: whoever changes it meanwhile, and however."""
 
 import asyncio
+from copy import deepcopy
 
 import pandas
 import pytest
@@ -12,6 +13,7 @@ from hitl_nb import Session, approve, gate, human_in_the_loop, interrupt, pendin
 from hitl_nb._calls import Handle, fingerprint, print_of
 from hitl_nb.cards import StepReview
 from hitl_nb.errors import ChangedWhileWaiting, InvalidValue
+from hitl_nb.interrupts._asked import OneOf
 from hitl_nb.people import Policy, ScriptedPerson, allow
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
@@ -237,6 +239,20 @@ def _ordered(value):
     if isinstance(value, dict):
         return {repr(key): _ordered(value[key]) for key in sorted(value, key=repr)}
     return [_ordered(part) for part in value] if isinstance(value, list) else value
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(plain, min_size=1, max_size=5), st.data())
+def test_an_option_is_chosen_by_what_it_is_to_the_last_type(options, data):
+    place = data.draw(st.integers(0, len(options) - 1))
+    chosen = OneOf(options).validate(deepcopy(options[place]))
+    assert fingerprint(chosen) == fingerprint(options[place])
+
+
+def test_an_answer_that_may_be_several_options_is_none_of_them():
+    with pytest.raises(InvalidValue, match="may be any of 2 of the options"):
+        OneOf([[1], [True]]).validate([1.0])
+    assert OneOf([[1], ["a"]]).validate([1.0]) == [1]
 
 
 def test_secrets_are_told_apart_in_the_process_and_never_by_a_lasting_hash():
