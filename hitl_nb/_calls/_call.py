@@ -30,7 +30,7 @@ from hitl_nb._calls._decision import (
 )
 from hitl_nb._calls._fingerprint import fingerprint
 from hitl_nb._calls._handle import Handle
-from hitl_nb._calls._proposal import edits_of, invents_a_yes, proposal_of
+from hitl_nb._calls._proposal import as_said, edits_of, invents_a_yes, proposal_of
 from hitl_nb._encoding import edited_content, encode, encode_instead, encode_refusal
 from hitl_nb._limits import TooMuch, refuse_endless
 from hitl_nb._schema import MISSING, readable, secret_form_of
@@ -300,6 +300,8 @@ class Call(HasTraits):
                 f"`{self.name}` takes a yes or no, and `{value!r}` is neither. "
                 "Write `call.respond(True)`, or `call.decline()`."
             )
+        if value is not self._handle.made:
+            answer = as_said(self, answer)
         edits = (edits_of(self, answer) if self._compares else None) or ()
         return Decision(
             outcome="edited" if edits else "answered",

@@ -60,6 +60,8 @@ class Handle:
         """The same, also while it is being written down: nothing else is taken any more."""
         self.proposal: Any = MISSING
         """What it proposes (`proposal_of`), once it is open."""
+        self.made: Any = MISSING
+        """The answer that the card has made of a click, which nobody else holds, unless it is an option."""
         self.live: tuple[str, ...] = ()
         """The types of what was opened with this call and has no content: compared by identity."""
         self.delivered: str | None = None

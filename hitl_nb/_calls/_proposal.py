@@ -14,9 +14,11 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hitl_nb._calls._decision import AnswerType
 from hitl_nb._calls._fingerprint import print_of
+from hitl_nb._calls._held import frozen
 from hitl_nb._schema import (
     MISSING,
     FormNode,
+    JsonSchemaValidator,
     PydanticValidator,
     changes_of,
     is_sequence,
@@ -250,6 +252,17 @@ def equal(first: object, second: object) -> bool:
         return type(first) is type(second) and bool(first == second)
     except Exception:  # an array compares to an array; other people's `__eq__` may raise anything
         return False
+
+
+def as_said(call: "Call", answer: Any) -> Any:
+    """Return an answer as it is said, in a copy that whoever gave it does not hold.
+
+    What was proposed is itself, and so is what a type of ours gives back: an option, a table.
+    """
+    theirs = isinstance(call.answer_type, PydanticValidator | JsonSchemaValidator | None)
+    if not theirs or answer is call.args or any(each.value is answer for each in _comparable(call)):
+        return answer
+    return frozen(answer)
 
 
 def _as_json(value: object) -> Any:

@@ -207,7 +207,7 @@ class Card:
         """
         if self.was_changed():
             return False
-        answer = self.answer(value)
+        answer = Handle.of(self.call).made = self.answer(value)
         try:
             return self.call.respond(answer)
         except InvalidValue as error:

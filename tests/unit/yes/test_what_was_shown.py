@@ -14,7 +14,7 @@ from hitl_nb._calls import Handle, fingerprint, print_of
 from hitl_nb.cards import StepReview
 from hitl_nb.errors import ChangedWhileWaiting, InvalidValue
 from hitl_nb.interrupts._asked import OneOf
-from hitl_nb.people import Policy, ScriptedPerson, allow
+from hitl_nb.people import AllOf, Policy, ScriptedPerson, allow
 from hitl_nb.testing import calls, says
 from tests.agents import ScriptedAgent
 from tests.unit.yes.desk import Keeps, until, waits
@@ -239,6 +239,52 @@ def _ordered(value):
     if isinstance(value, dict):
         return {repr(key): _ordered(value[key]) for key in sorted(value, key=repr)}
     return [_ordered(part) for part in value] if isinstance(value, list) else value
+
+
+class Limits(BaseModel):
+    most: int
+    names: list[str] = []
+
+
+SAID = [
+    (lambda: {"most": 1}, None, lambda said: said.update(most=99)),
+    (lambda: {"most": [1]}, dict, lambda said: said["most"].append(99)),
+    (lambda: [{"most": 1}], list, lambda said: said[0].update(most=99)),
+    (lambda: Limits(most=1), Limits, lambda said: setattr(said, "most", 99)),
+    (lambda: [Limits(most=1)], list[Limits], lambda said: said[0].names.append("x")),
+    (lambda: Limits(most=1), None, lambda said: said.names.append("x")),
+]
+
+
+@pytest.mark.parametrize(("make", "answer", "change"), SAID)
+@pytest.mark.parametrize("several", [False, True])
+async def test_an_answer_is_what_was_said_whatever_its_giver_does_to_it_afterwards(make, answer, change, several):
+    said = make()
+
+    async def first(call):
+        call.respond(said, by="ada")
+
+    async def second(call):
+        change(said)
+        call.respond(make(), by="bob")
+
+    async def alone(call):
+        call.respond(said, by="ada")
+        change(said)
+
+    people = AllOf(first, second) if several else alone
+    assert await interrupt("Which limits?", {"most": 0}, answer=answer, people=people) == make()
+
+
+@pytest.mark.parametrize(("make", "answer", "change"), SAID)
+async def test_what_code_does_to_an_answer_is_no_answer_to_the_next_question(make, answer, change):
+    said = make()
+
+    async def person(call):
+        call.respond(said)
+
+    change(await interrupt("Which limits?", {"most": 0}, answer=answer, people=person))
+    assert await interrupt("And these?", {"most": 2}, answer=answer, people=person) == make()
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
