@@ -10,7 +10,8 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from contextlib import suppress
+from types import FunctionType, SimpleNamespace
 from typing import Annotated, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -143,8 +144,17 @@ def _scope(function: Function) -> dict[str, object]:
     target = getattr(target, "__func__", target)  # of a method
     if not hasattr(target, "__globals__"):
         target = type(target).__call__  # an object that can be called
-    closure = inspect.getclosurevars(target).nonlocals if inspect.isfunction(target) else {}
+    closure = _closed_over(target) if inspect.isfunction(target) else {}
     return {**getattr(target, "__globals__", {}), **closure}
+
+
+def _closed_over(function: FunctionType) -> dict[str, object]:
+    """What it takes from the functions around it, but for what they have not got to yet."""
+    found: dict[str, object] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):
+            found[name] = cell.cell_contents
+    return found
 
 
 def _without_partial(function: Function) -> Function:

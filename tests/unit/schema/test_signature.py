@@ -229,3 +229,18 @@ def test_an_unknown_return_type_is_named():
 
     with pytest.raises(ToolDefinitionError, match="the return type is annotated `NotThere`"):
         answer_of(use)
+
+
+def test_a_function_that_uses_what_is_defined_below_it_is_a_tool():
+    class Here(BaseModel):
+        n: int
+
+    def use(x: Here) -> Here:
+        return helper(x)
+
+    made = parameters_of(use)
+
+    def helper(x: Here) -> Here:
+        return x
+
+    assert made(x={"n": 1}).x == helper(Here(n=1))
