@@ -294,7 +294,7 @@ class Call(HasTraits):
             refuse_endless(value)
         except TooMuch as error:
             raise InvalidValue(f"`{self.name}` cannot be answered with this: {error}.") from error
-        answer = self.answer_type.validate(value) if self.answer_type else value
+        answer = self._validated(value)
         if self.answer_type is not None and invents_a_yes(value, answer):
             raise InvalidValue(
                 f"`{self.name}` takes a yes or no, and `{value!r}` is neither. "
@@ -312,6 +312,16 @@ class Call(HasTraits):
             by=by or (turn.by if turn else None),
             via=via or (turn.via if turn else "callback"),
         )
+
+    def _validated(self, value: object) -> Any:
+        try:
+            return self.answer_type.validate(value) if self.answer_type else value
+        except InvalidValue as error:
+            if value is not True or proposal_of(self) is None:
+                raise
+            raise InvalidValue(
+                f"{error}. To confirm what `{self.name}` proposes, write `call.respond(call.proposal)`."
+            ) from error
 
     def _encoded(self, content: object) -> str:
         try:

@@ -210,3 +210,24 @@ async def test_the_model_is_told_what_the_person_had_changed(delete, effects):
     told = json.loads(await run(delete, ScriptedPerson([edit])))
     assert told == {"status": "edited", "approved": True, "edits": edits, "returned": "deleted 2"}
     assert effects == [([7, 2], "old")]
+
+
+async def test_a_bare_true_approves_no_arguments_and_is_told_what_does(effects):
+    @gate
+    async def pay(amount: int) -> str:
+        """Pay."""
+        effects.append(amount)
+        return "paid"
+
+    said = []
+
+    async def person(call):
+        with pytest.raises(InvalidValue) as refused:
+            call.respond(True)
+        said.append(str(refused.value))
+        call.respond(call.proposal)
+
+    with asking([person], Transcript()):
+        assert await pay(3) == "paid"
+    assert said[0].endswith("To confirm what `pay` proposes, write `call.respond(call.proposal)`.")
+    assert effects == [3]
