@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import gc
 import inspect
 import os
 import shutil
@@ -41,6 +42,7 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+from hitl_nb import pending  # noqa: E402
 from hitl_nb._secrets import known  # noqa: E402
 
 
@@ -49,6 +51,14 @@ def no_secrets_of_other_tests() -> Iterator[None]:
     """What is a secret in one test is a word in the next."""
     yield
     known.forget()
+
+
+@pytest.fixture(autouse=True)
+def no_questions_of_other_tests() -> Iterator[None]:
+    """What an inbox lists is in `pending()` until it is collected, by chance, and the next test is in this process."""
+    yield
+    if pending():
+        gc.collect()
 
 
 PROPERTY_SECONDS = 900

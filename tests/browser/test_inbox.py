@@ -1,7 +1,6 @@
 """The inbox as a page: `hitl-nb inbox serve` in a process of its own, jobs that ask, people in front of Chromium."""
 
 import asyncio
-import gc
 import json
 import os
 import re
@@ -47,13 +46,6 @@ def server(place):
 async def journal(place):
     with Journal(place) as opened:
         yield opened
-
-
-@pytest.fixture(autouse=True)
-def no_questions_of_other_tests():
-    """What an inbox lists is in `pending()` until it is collected, and the tests behind this one share its process."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture
