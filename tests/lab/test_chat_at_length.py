@@ -62,6 +62,7 @@ async def panel(notebook, cell):
 async def say(shown, text):
     box = shown.get_by_role("textbox", name="Message")
     await box.fill(text)
+    await expect(shown.get_by_role("button", name="Send", exact=True)).to_be_enabled()  # the run before may go on
     await box.press("Enter")
 
 
