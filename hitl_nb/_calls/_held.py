@@ -31,7 +31,7 @@ ZONES: Final = ("builtins", "datetime", "zoneinfo")
 
 def library_of(kind: type) -> str | None:
     """Whose array or frame it is: a GeoDataFrame is pandas'."""
-    return _library_of(kind)
+    return _library_of(kind)  # which takes what can be hashed, and a type checker says that a type cannot
 
 
 @functools.lru_cache(maxsize=1024)

@@ -285,15 +285,19 @@ ASKS = [
 ]
 
 
-@pytest.mark.parametrize("asks", ASKS, ids=["a review", "a payload", "in a payload"])
-async def test_a_later_run_takes_what_was_done_to_the_table_of_an_earlier_one(place, job, asks):
-    code = f"{NIGHT}{asks}\nprint(found.to_json(), found['count'].dtype)"
+async def in_two_nights(place, job, code):
+    """What a job prints that parks its question about a table, and is run again when that was edited."""
     variables = {"HITL_NB_JOB": "night", "HITL_NB_PEOPLE": "inbox:0"}
     await asyncio.to_thread(ended, job(code, **variables), 75)
     with Journal(place) as other:
         [call] = list(other.inbox())
         await done(call, edit(1, 1, "13"), DROP_FIRST)
-    said = await asyncio.to_thread(ended, job(code, **variables))
+    return await asyncio.to_thread(ended, job(code, **variables))
+
+
+@pytest.mark.parametrize("asks", ASKS, ids=["a review", "a payload", "in a payload"])
+async def test_a_later_run_takes_what_was_done_to_the_table_of_an_earlier_one(place, job, asks):
+    said = await in_two_nights(place, job, f"{NIGHT}{asks}\nprint(found.to_json(), found['count'].dtype)")
     assert said == '{"item":{"1":"pot","2":"pan"},"price":{"1":13.0,"2":null},"count":{"1":null,"2":3}} Int8\n'
 
 
@@ -307,12 +311,7 @@ print(found.to_pylist(), found.schema == frame.schema)
 
 
 async def test_a_later_run_takes_what_was_done_to_an_arrow_table_of_an_earlier_one(place, job):
-    variables = {"HITL_NB_JOB": "night", "HITL_NB_PEOPLE": "inbox:0"}
-    await asyncio.to_thread(ended, job(ARROW_NIGHT, **variables), 75)
-    with Journal(place) as other:
-        [call] = list(other.inbox())
-        await done(call, edit(1, 1, "13"), DROP_FIRST)
-    said = await asyncio.to_thread(ended, job(ARROW_NIGHT, **variables))
+    said = await in_two_nights(place, job, ARROW_NIGHT)
     assert said == "[{'item': 'pot', 'price': 13.0}, {'item': 'pan', 'price': None}] True\n"
 
 

@@ -276,6 +276,38 @@ async def test_an_answer_is_what_was_said_whatever_its_giver_does_to_it_afterwar
     assert await interrupt("Which limits?", {"most": 0}, answer=answer, people=people) == make()
 
 
+def _spoilt(value):
+    """Change each list and dict in a value, also those that hold nothing."""
+    parts = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
+    for part in parts:
+        _spoilt(part)
+    if isinstance(value, dict):
+        value["changed"] = "afterwards"
+    elif isinstance(value, list):
+        value.append("changed afterwards")
+
+
+data = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(said=st.lists(data, min_size=1, max_size=3))
+async def test_whatever_is_said_is_the_answer_whatever_becomes_of_any_part_of_it(said):
+    before = deepcopy(said)
+
+    async def person(call):
+        call.respond(said)
+        _spoilt(said)
+
+    got = await interrupt("Which limits?", {"most": 0}, people=person)
+    assert fingerprint(got) == fingerprint(before)
+    _spoilt(got)
+
+
 @pytest.mark.parametrize(("make", "answer", "change"), SAID)
 async def test_what_code_does_to_an_answer_is_no_answer_to_the_next_question(make, answer, change):
     said = make()
